@@ -67,7 +67,7 @@ LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c cmd/common/*/*.c)))
 folders = $(patsubst %/,%,$(sort $(dir $(wildcard $(1)))))
-WORLDS := $(filter-out %/common,$(call folders,cmd/world/*/*.c)) cmd/world/common
+WORLDS := $(filter-out %/common,$(call folders,cmd/simcluster/*/*.c)) cmd/simcluster/common
 PARTS := $(filter-out cmd/common,$(call folders,cmd/*/*.c)) $(WORLDS)
 TOOLS := $(patsubst cmd/%/main.c,%,$(sort $(wildcard cmd/*/main.c)))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
@@ -106,7 +106,7 @@ $(LIB_SO): $(LIB_OBJ) $(B)/link.stamp $(sort $(dir $(LIB_SRC)))
 	@ln -sf $(@F) $(B)/libgradwire.so
 
 # A tool is its main.o and an archive of the rest, which the unit tests use too.
-# cmd/run has no main: the tools that start runs share it. cmd/world has one
+# cmd/run has no main: the tools that start runs share it. cmd/simcluster has one
 # folder per simulated cluster.
 define PART
 $(B)/$(1).a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c $(1)/*/*.c))) \
@@ -149,14 +149,14 @@ $(B)/pskills: $(PSKILLS_OBJ) $(LIB_A) $(B)/link.stamp
 	$(link) $(LIB_LIBS)
 
 # Deaths at every failpoint: tests/fault/failpoints.sh.
-RING_CREW_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/unit/ring_crew*.c)))
+RING_MEMBERS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/unit/ring_members*.c)))
 $(B)/tests/fault/failpoints.o: CPPFLAGS += -Itests/unit
-$(B)/failpoints: $(B)/tests/fault/failpoints.o $(RING_CREW_OBJ) $(LIB_A) $(B)/link.stamp
+$(B)/failpoints: $(B)/tests/fault/failpoints.o $(RING_MEMBERS_OBJ) $(LIB_A) $(B)/link.stamp
 	$(link) $(UNIT_LIBS) $(TOOL_LIBS)
 
 # How many source files an action enters: make check-entered. B is a build with
 # coverage counters, which its own make makes.
-$(B)/entered: $(B)/tests/tools/entered.o $(RING_CREW_OBJ) $(LIB_A) $(B)/link.stamp
+$(B)/entered: $(B)/tests/tools/entered.o $(RING_MEMBERS_OBJ) $(LIB_A) $(B)/link.stamp
 	$(link) $(UNIT_LIBS) $(TOOL_LIBS)
 $(B)/tests/tools/entered.o: CPPFLAGS += -Itests/unit
 
@@ -186,8 +186,8 @@ TEST = @{ printf '%s\n' $(BATS) "$(SIM_RING)" "$(SIM_RAFT)" "$(SIM_PS)" "tests/c
 # Tests of real processes.
 REAL_BATS = $(wildcard tests/fault/*.bats tests/view/*_*.bats) $(addprefix tests/cli/, \
 	elastic.bats lab.bats pipebench_run.bats psnode.bats ringctl.bats run.bats train.bats)
-REAL_SUITES = announce coll_kill launch launch_silence ring ring_death ring_join supervisor \
-	supervisor_recovery watch_processes
+REAL_SUITES = publish coll_kill launch launch_silence ring ring_death ring_join supervisor \
+	supervisor_recovery process_watch
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 
 #:

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 root=$PWD
 build=$(realpath -m "${1:-build}")
 shift $(($# > 0))
-SUITES=${SUITES:-base,output,command,launch parts,launch,wire,post,rendezvous,coll over shm}
+SUITES=${SUITES:-base,output,command,launch parts,launch,wire,messenger,rendezvous,coll over shm}
 FILES=${FILES:-cli/run.bats cli/simring.bats cli/pipebench_run.bats fault/supervisor.bats}
 work=$(mktemp -d)
 chmod 755 "$work"

@@ -2,7 +2,7 @@
  *
  * psnode worker: one worker of a cluster, until the training is done or it is
  * asked to end. It runs the same code as the worker of a run
- * (cmd/run/node/ps_unit.c, ps_evaluate.c), without a supervisor.
+ * (cmd/run/node/ps_work_item.c, ps_evaluate.c), without a supervisor.
  */
 #include "join.h"
 #include "psnode.h"
@@ -85,21 +85,22 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 struct tale {
     struct output *output;
     uint64_t epoch, units, all;
-    struct gw_unit_sums sums;
+    struct gw_sample_sums sums;
 };
 
 /* This worker's results of an epoch. */
 static void put_row(struct tale *tale, const struct gw_task *task)
 {
     if (tale->units)
-        output_row(tale->output,
-                   (union value[FIELD_COUNT]){
-                       {.integer = (int64_t)tale->epoch},
-                       {.integer = (int64_t)tale->units},
-                       {.integer = (int64_t)tale->sums.samples},
-                       {.real = gw_task_judge(task, &tale->sums).loss}});
+        output_row(
+            tale->output,
+            (union value[FIELD_COUNT]){
+                {.integer = (int64_t)tale->epoch},
+                {.integer = (int64_t)tale->units},
+                {.integer = (int64_t)tale->sums.samples},
+                {.real = gw_task_compute_score(task, &tale->sums).loss}});
     tale->units = 0;
-    tale->sums = (struct gw_unit_sums){0};
+    tale->sums = (struct gw_sample_sums){0};
 }
 
 static void note_unit(struct tale *tale, const struct ps_worker *w)
@@ -109,11 +110,11 @@ static void note_unit(struct tale *tale, const struct ps_worker *w)
     tale->epoch = w->work.epoch;
     tale->units++;
     tale->all++;
-    gw_unit_add(&tale->sums, &w->sums);
+    gw_sample_sums_add(&tale->sums, &w->sums);
     progress("epoch %llu, batch %llu, part %u: loss %.6f",
              (unsigned long long)w->work.epoch,
              (unsigned long long)w->work.batch, w->work.part,
-             gw_task_judge(w->task, &w->sums).loss);
+             gw_task_compute_score(w->task, &w->sums).loss);
 }
 
 /* A held unit counts when the next one is granted. */
@@ -132,7 +133,7 @@ static enum gw_err train_work_items(struct ps_worker *w, struct tale *tale,
         if (next.done)
             return GW_OK;
         w->work = next;
-        code = ps_unit_do(w, why);
+        code = ps_work_item_run(w, why);
         w->holds = code == GW_OK;
     }
     return code;
@@ -173,10 +174,10 @@ static enum gw_err run_member(struct ps_worker *w, const struct join *join,
 static void put_score(const struct ps_worker *w, const struct tale *tale)
 {
     static char names[2][40], digest[24];
-    const struct score *score = &w->node->note.score;
+    const struct score *score = &w->node->status.score;
     const char *quality = gw_task_quality(w->task);
     output_note_integer(tale->output, "units", (int64_t)tale->all);
-    if (!w->node->note.scored)
+    if (!w->node->status.scored)
         return;
     snprintf(names[0], sizeof names[0], "train_%s", quality);
     snprintf(names[1], sizeof names[1], "test_%s", quality);
@@ -199,7 +200,8 @@ static enum gw_err load_job(struct ps_worker *w, const struct train_job *job,
                               why);
     if (!code)
         code = ps_task_load(&w->order, job->run.seed, &w->task, why);
-    return code ? code : ps_unit_new(w->task, &w->settings, &w->unit, why);
+    return code ? code
+                : ps_work_item_new(w->task, &w->settings, &w->work_item, why);
 }
 
 static enum gw_err run_work(struct ps_worker *w, const struct join *join,
@@ -247,8 +249,8 @@ static int run_worker_command(int operand_count, char **operands)
     }
     if (!code)
         code = run_work(&worker, &join, &why);
-    ps_unit_free(&worker);
-    gw_unit_destroy(&worker.unit);
+    ps_work_item_free(&worker);
+    gw_work_item_destroy(&worker.work_item);
     gw_task_destroy(&worker.task);
     if (code)
         return complain(&why);

@@ -2,7 +2,7 @@
  *
  * ringctl, the operator's shell: starts runs, injects faults, observes and
  * waits. This file lists the verbs; each verb, or family of verbs, has a file.
- * A verb sends requests to the supervisor of the run (ask.h,
+ * A verb sends requests to the supervisor of the run (request.h,
  * common/rpc_client.h), which supervisor.h describes.
  *
  *     one-shot, script, shell     shell.c script_run.c shell_line.c

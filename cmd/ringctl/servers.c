@@ -4,17 +4,17 @@
  */
 #include "servers.h"
 
-#include "ask.h"
 #include "common/command.h"
+#include "request.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 /* GW_ENOTSUP: the run is a ring. */
-static enum gw_err ask_servers(json_t **status, struct gw_error *why)
+static enum gw_err request_ps_status(json_t **status, struct gw_error *why)
 {
-    enum gw_err code = ask_status(status, why);
+    enum gw_err code = request_status(status, why);
     if (code || json_object_get(*status, "slots"))
         return code;
     json_decref(*status);
@@ -109,7 +109,7 @@ int servers_print(const struct servers_table *table)
     struct output *output;
     json_t *status, *item;
     size_t i;
-    if (ask_servers(&status, &why))
+    if (request_ps_status(&status, &why))
         return complain(&why);
     if (output_begin(table->title, common.output, table->fields,
                      table->field_count, &output, &why)) {

@@ -30,7 +30,7 @@ static const struct tool ringtop = {
 int main(int argc, char **argv)
 {
     char nothing_more[] = "--";
-    char *attach[] = {argv[0], nothing_more, NULL};
+    char *arguments[] = {argv[0], nothing_more, NULL};
     return argc > 1 ? tool_main(&ringtop, argc, argv)
-                    : tool_main(&ringtop, 2, attach);
+                    : tool_main(&ringtop, 2, arguments);
 }

@@ -93,7 +93,7 @@ int run_report(struct show *show)
         show_advance(show, gw_now_ns());
     }
     show_events(show, SIZE_MAX);
-    state_settle(show->state);
+    state_evaluate(show->state);
     if (output_begin("ringtop", common.output, fields, FIELDS, &output, &why))
         return complain(&why);
     put_all(output, show->state);

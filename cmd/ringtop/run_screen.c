@@ -34,7 +34,7 @@ static void wait_for_something(const struct show *show, uint64_t until_ns)
         (void)poll(fds, 2, (int)((until_ns - now_ns) / 1000000) + 1);
 }
 
-static bool take_keys(struct show *show)
+static bool handle_keys(struct show *show)
 {
     int key;
     bool any = false;
@@ -50,8 +50,8 @@ static enum gw_err show_live(struct show *show, struct gw_error *why)
     uint64_t next_ns = 0;
     bool over = false;
     while (!show->view.quit && !interrupted && !over) {
-        bool keys = take_keys(show);
-        show_orders(show);
+        bool keys = handle_keys(show);
+        show_control(show);
         show_pull(show, 0);
         show_advance(show, gw_now_ns());
         if (keys || gw_now_ns() >= next_ns) {

@@ -13,11 +13,11 @@
 enum { RECORDED_MAX = 1 << 22 }; /* 256 MiB */
 static const uint64_t DELAY_NS = 60000000;
 
-static void attach(struct show *show);
+static void resync(struct show *show);
 
 /* ---- receiving ---- */
 
-static void note(struct show *show, const struct gw_error *why)
+static void record_error(struct show *show, const struct gw_error *why)
 {
     if (show->broken++ == 0)
         show->error = *why;
@@ -34,16 +34,16 @@ static bool pull_one(struct show *show, uint64_t deadline_ns)
         show->source->next(show->source, deadline_ns, &event, &why);
     if (err == GW_PENDING)
         return false;
-    show->heard_ns = gw_now_ns();
+    show->received_ns = gw_now_ns();
     if (show->source->skips > show->skips)
-        attach(show);
+        resync(show);
     if (!err)
         err = player_add(&show->player, &event, &why);
     if (!err)
         return true;
     show->closed = err != GW_EDATA;
     if (err != GW_ECLOSED)
-        note(show, &why);
+        record_error(show, &why);
     show->player.complete = show->closed;
     return true;
 }
@@ -52,9 +52,9 @@ void show_pull(struct show *show, uint64_t deadline_ns)
 {
     const uint64_t LONGEST_NS = 20000000; /* after that, a picture is due */
     uint64_t begin_ns = gw_now_ns();
-    if (show->heard_ns == 0)
-        show->heard_ns = begin_ns;
-    uint64_t silent_at_ns = show->heard_ns + show->timeout_ns;
+    if (show->received_ns == 0)
+        show->received_ns = begin_ns;
+    uint64_t silent_at_ns = show->received_ns + show->timeout_ns;
     if (show->timeout_ns > 0 && deadline_ns > silent_at_ns)
         deadline_ns = silent_at_ns;
     while (pull_one(show, deadline_ns)) {
@@ -62,7 +62,7 @@ void show_pull(struct show *show, uint64_t deadline_ns)
         if (gw_now_ns() - begin_ns > LONGEST_NS)
             break;
     }
-    uint64_t silent_ns = gw_now_ns() - show->heard_ns;
+    uint64_t silent_ns = gw_now_ns() - show->received_ns;
     if (!show->closed && show->timeout_ns > 0 &&
         silent_ns >= show->timeout_ns) {
         gw_fail(&show->error, GW_ETIMEOUT, "no event from %s for %.3g s",
@@ -72,7 +72,7 @@ void show_pull(struct show *show, uint64_t deadline_ns)
     }
 }
 
-static void say_what_was_read(struct show *show)
+static void report_invalid_lines(struct show *show)
 {
     if (show->broken == 0)
         return;
@@ -106,14 +106,14 @@ static enum gw_err load_recording(struct show *show, double speed,
     if (interrupted)
         return gw_fail(why, GW_EINTR, "interrupted while reading");
     if (!show->closed) {
-        struct gw_error cut;
-        gw_fail(&cut, GW_EDATA, "more than %d events; use a shorter recording",
-                RECORDED_MAX);
-        note(show, &cut);
+        struct gw_error limit;
+        gw_fail(&limit, GW_EDATA,
+                "more than %d events; use a shorter recording", RECORDED_MAX);
+        record_error(show, &limit);
     }
     show->closed = player->complete = true;
     player_sort(player);
-    say_what_was_read(show);
+    report_invalid_lines(show);
     if (show->error.code == GW_ENOMEM)
         return gw_fail(why, GW_ENOMEM, "%s", show->notice);
     if (player->count == 0 && show->broken > 0)
@@ -131,12 +131,12 @@ static bool is_utf8(void)
 
 /* Restarts the state from a new status, because there is a gap in the events.
  */
-static void attach(struct show *show)
+static void resync(struct show *show)
 {
     const struct source *source = show->source;
     player_forget(&show->player);
-    state_note_attached(show->state, source->known, source->known_count,
-                        source->skipped_ns);
+    state_resync(show->state, source->known, source->known_count,
+                 source->skipped_ns);
     show->skips = source->skips;
 }
 
@@ -158,11 +158,11 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
     if (show->source->run)
         show->player.delay_ns = DELAY_NS;
     if (!err && show->source->known_count > 0)
-        attach(show);
+        resync(show);
     if (!err && show->source->run && !options->read_only &&
-        !show->source->looks_only)
-        err = orders_new(show->source->run, &show->desired, why);
-    show->view.may_order = show->desired != NULL;
+        !show->source->is_read_only)
+        err = control_client_new(show->source->run, &show->control, why);
+    show->view.may_control = show->control != NULL;
     if (err)
         show_fini(show);
     return err;
@@ -170,7 +170,7 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
 
 void show_fini(struct show *show)
 {
-    orders_destroy(&show->desired);
+    control_client_destroy(&show->control);
     source_close(&show->source);
     player_fini(&show->player);
     state_destroy(&show->state);
@@ -179,21 +179,21 @@ void show_fini(struct show *show)
 
 /* ---- orders ---- */
 
-void show_orders(struct show *show)
+void show_control(struct show *show)
 {
     static const uint64_t REPLY_NS = 4000000000;
     uint64_t now_ns = gw_now_ns();
-    if (!show->desired)
+    if (!show->control)
         return;
-    if (show->view.order.kind != ORDER_NONE) {
-        bool taken = orders_give(show->desired, &show->view.order);
+    if (show->view.request.kind != CONTROL_NONE) {
+        bool accepted = control_client_send(show->control, &show->view.request);
         snprintf(show->answer, sizeof show->answer, "%s",
-                 taken ? "waiting for the supervisor"
-                       : "wait: the previous command is still in progress");
+                 accepted ? "waiting for the supervisor"
+                          : "wait: the previous command is still in progress");
         show->answer_until_ns = now_ns + REPLY_NS;
     }
-    show->view.order.kind = ORDER_NONE;
-    if (orders_answer(show->desired, show->answer, sizeof show->answer))
+    show->view.request.kind = CONTROL_NONE;
+    if (control_client_answer(show->control, show->answer, sizeof show->answer))
         show->answer_until_ns = now_ns + REPLY_NS;
     else if (now_ns > show->answer_until_ns)
         *show->answer = 0;
@@ -202,7 +202,7 @@ void show_orders(struct show *show)
 /* ---- showing ---- */
 
 /* A frozen view does not change; the newest status is taken later. */
-static void take_status(struct show *show)
+static void apply_status(struct show *show)
 {
     json_t *status = NULL;
     if (show->source->status && !show->player.frozen)
@@ -225,7 +225,7 @@ static uint64_t time_reached(const struct player *player, uint64_t now_ns)
 void show_advance(struct show *show, uint64_t now_ns)
 {
     const struct gw_event *event;
-    take_status(show);
+    apply_status(show);
     player_clock(&show->player, now_ns);
     while ((event = player_next(&show->player)))
         state_event(show->state, event);
@@ -233,7 +233,7 @@ void show_advance(struct show *show, uint64_t now_ns)
         !player_at_end(&show->player))
         state_time(show->state, time_reached(&show->player, now_ns));
     if (show->player.live)
-        say_what_was_read(show);
+        report_invalid_lines(show);
 }
 
 void show_events(struct show *show, size_t count)
@@ -254,7 +254,7 @@ void show_draw(struct show *show)
         .notice = *show->notice ? show->notice : NULL,
         .answer = *show->answer ? show->answer : NULL,
     };
-    state_settle(show->state);
+    state_evaluate(show->state);
     show->view.ps = show->state->ps.here;
     show->view.pipe = show->state->pipe.here;
     draw(&picture, &show->grid);

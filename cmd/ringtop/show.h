@@ -8,7 +8,7 @@
 #define RINGTOP_SHOW_H
 
 #include "ringtop/draw/draw.h"
-#include "ringtop/source/orders.h"
+#include "ringtop/source/control_client.h"
 #include "ringtop/source/source.h"
 
 struct show {
@@ -19,17 +19,17 @@ struct show {
     struct grid grid;
     const struct glyphs *glyphs;
     bool keys;
-    bool leave;             /* when the run ends */
-    bool closed;            /* the source has ended */
-    uint64_t broken;        /* invalid lines */
-    uint64_t skips;         /* skips of the source seen here so far */
-    struct orders *desired; /* NULL: read-only */
-    char answer[200];       /* the result of the last order */
+    bool leave;                     /* when the run ends */
+    bool closed;                    /* the source has ended */
+    uint64_t broken;                /* invalid lines */
+    uint64_t skips;                 /* skips of the source seen here so far */
+    struct control_client *control; /* NULL: read-only */
+    char answer[200];               /* the result of the last order */
     uint64_t answer_until_ns;
     char notice[600];      /* the error of the source; "": none */
     struct gw_error error; /* of the source, or GW_ETIMEOUT */
     uint64_t timeout_ns;   /* 0: none */
-    uint64_t heard_ns;     /* the time of the last event or status */
+    uint64_t received_ns;  /* the time of the last event or status */
 };
 
 struct show_options {
@@ -52,7 +52,7 @@ void show_fini(struct show *show);
 void show_pull(struct show *show, uint64_t deadline_ns);
 /* Starts the order that the view has taken, and fetches the result of the last
  * one. */
-void show_orders(struct show *show);
+void show_control(struct show *show);
 /* Shows the events that are due. */
 void show_advance(struct show *show, uint64_t now_ns);
 /* Shows the next `count` events, due or not. */

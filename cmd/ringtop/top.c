@@ -110,7 +110,7 @@ static int run_show(struct show *show, int width, int height)
 }
 
 /* "-", or a run's name, which has neither dots nor slashes. */
-static enum gw_err take_operand(const char *operand, struct gw_error *why)
+static enum gw_err set_operand(const char *operand, struct gw_error *why)
 {
     if (strchr(operand, '.') || strchr(operand, '/'))
         return gw_fail(why, GW_EINVAL,
@@ -128,7 +128,7 @@ static enum gw_err take_operand(const char *operand, struct gw_error *why)
 static enum gw_err check_operands(int operand_count, char **operands,
                                   struct gw_error *why)
 {
-    if (operand_count > 0 && take_operand(operands[0], why))
+    if (operand_count > 0 && set_operand(operands[0], why))
         return why->code;
     if (from && run_name)
         return gw_fail(why, GW_EINVAL,

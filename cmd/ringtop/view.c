@@ -86,26 +86,26 @@ static void type(struct view *view, int key)
 
 /* ---- orders, each confirmed ---- */
 
-static void begin_asking(struct view *view, enum order_kind kind)
+static void begin_prompt(struct view *view, enum control_kind kind)
 {
-    view->refused = !view->may_order;
+    view->refused = !view->may_control;
     if (view->refused)
         return;
-    view->asking = kind;
+    view->prompt = kind;
     *view->typed = 0;
 }
 
-static void give_order(struct view *view)
+static void submit_request(struct view *view)
 {
     const char *number = view->typed + (*view->typed == 's');
-    if (view->asking != ORDER_ADD && *number == 0)
+    if (view->prompt != CONTROL_ADD && *number == 0)
         return;
-    view->order.kind = view->asking;
-    view->order.node = 0;
-    view->order.server = *view->typed == 's';
+    view->request.kind = view->prompt;
+    view->request.node = 0;
+    view->request.server = *view->typed == 's';
     for (const char *digit = number; *digit; digit++)
-        view->order.node = view->order.node * 10 + (unsigned)(*digit - '0');
-    view->asking = ORDER_NONE;
+        view->request.node = view->request.node * 10 + (unsigned)(*digit - '0');
+    view->prompt = CONTROL_NONE;
 }
 
 /* "2", or "s0" for a server; a node to add has no number yet. */
@@ -113,7 +113,7 @@ static bool is_of_name(const struct view *view, int key)
 {
     if (key == 's')
         return view->ps && *view->typed == 0;
-    return key >= '0' && key <= '9' && view->asking != ORDER_ADD;
+    return key >= '0' && key <= '9' && view->prompt != CONTROL_ADD;
 }
 
 static void handle_answer_key(struct view *view, int key)
@@ -122,11 +122,11 @@ static void handle_answer_key(struct view *view, int key)
     switch (key) {
     case '\n':
     case ENTER:
-        give_order(view);
+        submit_request(view);
         return;
     case 'y':
-        if (view->asking == ORDER_ADD)
-            give_order(view);
+        if (view->prompt == CONTROL_ADD)
+            submit_request(view);
         return;
     case CTRL_H:
     case DELETE:
@@ -141,7 +141,7 @@ static void handle_answer_key(struct view *view, int key)
                 view->typed[length + 1] = 0;
             }
         } else
-            view->asking = ORDER_NONE;
+            view->prompt = CONTROL_NONE;
     }
 }
 
@@ -251,7 +251,7 @@ void view_key(struct view *view, struct player *player, int key,
         type(view, key);
         return;
     }
-    if (view->asking) {
+    if (view->prompt) {
         handle_answer_key(view, key);
         return;
     }
@@ -282,13 +282,13 @@ void view_key(struct view *view, struct player *player, int key,
         view->sorted = !view->pipe;
         break;
     case 'k':
-        begin_asking(view, ORDER_KILL);
+        begin_prompt(view, CONTROL_KILL);
         break;
     case 'p':
-        begin_asking(view, ORDER_PAUSE);
+        begin_prompt(view, CONTROL_PAUSE);
         break;
     case 'a':
-        begin_asking(view, ORDER_ADD);
+        begin_prompt(view, CONTROL_ADD);
         break;
     case TOP_F10:
     case 'q':

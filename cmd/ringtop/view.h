@@ -7,7 +7,7 @@
 #ifndef RINGTOP_VIEW_H
 #define RINGTOP_VIEW_H
 
-#include "ringtop/source/orders.h"
+#include "ringtop/source/control_client.h"
 #include "ringtop/source/player.h"
 
 enum page {
@@ -52,15 +52,15 @@ struct view {
     enum sort sort;
     bool help;
     bool quit;
-    bool may_order;         /* attached to a run that is not read-only */
-    bool refused;           /* the last key was an order that is not allowed */
-    bool sorted;            /* the last key has changed the order of rows */
-    enum order_kind asking; /* the prompt is about this order */
-    char typed[4];          /* the node typed so far */
-    struct order order;     /* given; cleared by its executor */
-    bool finding;           /* typing into `find` */
-    char find[32];          /* "": no search */
-    unsigned rank_top;      /* rows above the table's first */
+    bool may_control; /* attached to a run that is not read-only */
+    bool refused;     /* the last key was an order that is not allowed */
+    bool sorted;      /* the last key has changed the order of rows */
+    enum control_kind prompt;       /* the prompt is about this order */
+    char typed[4];                  /* the node typed so far */
+    struct control_request request; /* given; cleared by its executor */
+    bool finding;                   /* typing into `find` */
+    char find[32];                  /* "": no search */
+    unsigned rank_top;              /* rows above the table's first */
     unsigned chunk_left;
     unsigned event_log_back; /* lines below the journal's last */
 };

@@ -76,18 +76,18 @@ static enum gw_err add_term(struct parser *p, const struct term *term)
 
 static enum gw_err unknown_name(struct parser *p, const char *name)
 {
-    struct suggestion near;
+    struct suggestion suggestion;
     char hint[96], all[256];
     size_t used = 0;
-    suggestion_begin(&near, name);
+    suggestion_begin(&suggestion, name);
     for (unsigned i = 0; i < COND_NAMES; i++) {
-        suggestion_offer(&near, condition_name(i));
+        suggestion_offer(&suggestion, condition_name(i));
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s",
                                  i ? ", " : "", condition_name(i));
     }
     return gw_fail(p->why, GW_EINVAL,
                    "column %zu: unknown name \"%s\"%s (names: %s)", p->at + 1,
-                   name, suggestion_text(&near, hint), all);
+                   name, suggestion_text(&suggestion, hint), all);
 }
 
 static enum gw_err parse_name(struct parser *p, enum condition_name *name)

@@ -87,15 +87,15 @@ static const struct word *find_word(const char *name)
 
 static enum gw_err unknown(const char *name, struct gw_error *why)
 {
-    struct suggestion near;
+    struct suggestion suggestion;
     char hint[96];
-    suggestion_begin(&near, name);
+    suggestion_begin(&suggestion, name);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        suggestion_offer(&near, known[i].name);
+        suggestion_offer(&suggestion, known[i].name);
     return gw_fail(why, GW_EINVAL,
                    "unknown property \"%.40s\" of a link%s (delay TIME, "
                    "jitter TIME, rate SIZE, loss PERCENT, down, up, clear)",
-                   name, suggestion_text(&near, hint));
+                   name, suggestion_text(&suggestion, hint));
 }
 
 static void clear(json_t *fields)
@@ -152,14 +152,14 @@ static void print_time(const char *name, int64_t us, char *out, size_t room)
         snprintf(out + used, room - used, "%s %" PRId64 "us, ", name, us);
 }
 
-void link_words_print(const json_t *rule, char *out, size_t room)
+void link_words_print(const json_t *link, char *out, size_t room)
 {
-    int64_t rate = integer_of(rule, "rate", 0);
-    int64_t loss = integer_of(rule, "loss_ppm", 0);
+    int64_t rate = integer_of(link, "rate", 0);
+    int64_t loss = integer_of(link, "loss_ppm", 0);
     char size[16];
     *out = 0;
-    print_time("delay", integer_of(rule, "delay_us", 0), out, room);
-    print_time("jitter", integer_of(rule, "jitter_us", 0), out, room);
+    print_time("delay", integer_of(link, "delay_us", 0), out, room);
+    print_time("jitter", integer_of(link, "jitter_us", 0), out, room);
     size_t used = strlen(out);
     gw_format_bytes((uint64_t)rate, size);
     if (rate > 0)
@@ -168,7 +168,7 @@ void link_words_print(const json_t *rule, char *out, size_t room)
     if (loss > 0)
         snprintf(out + used, room - used, "loss %.4g%%, ", (double)loss / 1e4);
     used = strlen(out);
-    bool down = integer_of(rule, "down", 0) != 0;
+    bool down = integer_of(link, "down", 0) != 0;
     const char *end = down ? "down" : used ? "up" : "no emulation";
     snprintf(out + used, room - used, "%s", end);
 }

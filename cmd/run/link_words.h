@@ -16,6 +16,6 @@ GW_MUST_CHECK enum gw_err link_words_parse(int count, char *const *words,
                                            json_t **fields,
                                            struct gw_error *why);
 /* "delay 5ms, rate 100M/s, up"; "as it is" when it is empty. */
-void link_words_print(const json_t *rule, char *out, size_t room);
+void link_words_print(const json_t *link, char *out, size_t room);
 
 #endif

@@ -7,7 +7,7 @@
 #define WINDOW_NS UINT64_C(500000000)
 #define LEAST_NS  UINT64_C(100000000)
 
-void rate_note(struct rate *rate, uint64_t count, uint64_t now_ns)
+void rate_record(struct rate *rate, uint64_t count, uint64_t now_ns)
 {
     if (!rate->at_ns[1] || count < rate->count[1])
         *rate = (struct rate){{now_ns, now_ns}, {count, count}};

@@ -16,7 +16,7 @@ struct rate {
 };
 
 /* Notes the count at this time. A count that has fallen starts again. */
-void rate_note(struct rate *rate, uint64_t count, uint64_t now_ns);
+void rate_record(struct rate *rate, uint64_t count, uint64_t now_ns);
 /* The rate per second at this count; 0: too little time has passed. */
 double rate_per_second(const struct rate *rate, uint64_t count,
                        uint64_t now_ns);

@@ -7,15 +7,16 @@
  *
  * with d = 0.85, by HOW "dense" or "sparse" (combine.c), run by collrun exec.
  * It ends when the sum of all changes of x is below a millionth. Each page has
- * three links. GRAPH 0 is a row of villages of 16: a page links to the next one,
- * to the one on the other side of the row, and to the first page of its village.
- * Other numbers are seeds: two links to one of the next few pages, and one to a
- * random page, more often with a low number; from 1000 on, three random pages.
+ * three links. GRAPH 0 is a row of villages of 16: a page links to the next
+ * one, to the one on the other side of the row, and to the first page of its
+ * village. Other numbers are seeds: two links to one of the next few pages, and
+ * one to a random page, more often with a low number; from 1000 on, three
+ * random pages.
  *
- * Rank 0 prints one line: the bytes per iteration; `pairs` of a rank and a page of
- * another to which it links; the number of values that differ from those of one
- * process; and the largest ratio of a change to the one before, which is at most d
- * (except for rounding).
+ * Rank 0 prints one line: the bytes per iteration; `pairs` of a rank and a page
+ * of another to which it links; the number of values that differ from those of
+ * one process; and the largest ratio of a change to the one before, which is at
+ * most d (except for rounding).
  */
 #include "pagerank.h"
 
@@ -31,17 +32,18 @@ enum {
     TURNS_MOST = 200
 };
 
-struct job {
+struct pagerank {
     struct share share;
     bool sparse;
     unsigned graph;
-    uint64_t *x, *given, *got; /* x: of the own block */
-    uint64_t sent, sent_most;  /* bytes per iteration */
+    uint64_t *x, *contributed, *got; /* x: of the own block */
+    uint64_t sent, sent_most;        /* bytes per iteration */
     unsigned turns;
     double kept; /* the largest ratio of a change to the one before */
 };
 
-static void links_of(const struct job *j, unsigned page, unsigned to[LINKS])
+static void links_of(const struct pagerank *j, unsigned page,
+                     unsigned to[LINKS])
 {
     unsigned n = j->share.pages;
     struct gw_rng rng;
@@ -59,19 +61,19 @@ static void links_of(const struct job *j, unsigned page, unsigned to[LINKS])
 }
 
 /* Adds the values that `count` pages from `first` on give to given[]. */
-static void give(const struct job *j, const uint64_t *x, unsigned first,
-                 unsigned count, uint64_t *given)
+static void give(const struct pagerank *j, const uint64_t *x, unsigned first,
+                 unsigned count, uint64_t *contributed)
 {
     for (unsigned v = 0; v < count; v++) {
         unsigned to[LINKS];
         links_of(j, first + v, to);
         for (unsigned l = 0; l < LINKS; l++)
-            given[to[l]] += x[v] / LINKS / 100 * PER_CENT;
+            contributed[to[l]] += x[v] / LINKS / 100 * PER_CENT;
     }
 }
 
 /* Sets x to the received sums. Returns the sum of all changes. */
-static uint64_t apply_sums(const struct job *j, uint64_t *x,
+static uint64_t apply_sums(const struct pagerank *j, uint64_t *x,
                            const uint64_t *got, unsigned count)
 {
     uint64_t base = ONE / 100 * (100 - PER_CENT) / j->share.pages, change = 0;
@@ -94,7 +96,7 @@ static uint64_t bytes_sent(struct gw_comm *comm)
     return sum;
 }
 
-static enum gw_err iterate(struct job *j)
+static enum gw_err iterate(struct pagerank *j)
 {
     struct share *s = &j->share;
     uint64_t change = ONE, before, mine;
@@ -102,10 +104,10 @@ static enum gw_err iterate(struct job *j)
     while (!err && change > ONE / 1000000 && j->turns < TURNS_MOST) {
         uint64_t sent = bytes_sent(s->comm);
         before = change;
-        memset(j->given, 0, s->pages * sizeof *j->given);
-        give(j, j->x, s->rank * s->block, s->block, j->given);
-        err = j->sparse ? combine_sparse(s, j->given, j->got)
-                        : combine(s, j->given, j->got);
+        memset(j->contributed, 0, s->pages * sizeof *j->contributed);
+        give(j, j->x, s->rank * s->block, s->block, j->contributed);
+        err = j->sparse ? combine_sparse(s, j->contributed, j->got)
+                        : combine(s, j->contributed, j->got);
         j->sent = bytes_sent(s->comm) - sent;
         mine = apply_sums(j, j->x, j->got, s->block);
         if (!err)
@@ -118,24 +120,25 @@ static enum gw_err iterate(struct job *j)
 
 /* Computes the same by one process. Returns the number of values of this block
  * that differ. */
-static uint64_t differing(const struct job *j)
+static uint64_t differing(const struct pagerank *j)
 {
     unsigned n = j->share.pages;
-    uint64_t *x = calloc(n, sizeof *x), *given = calloc(n, sizeof *given);
+    uint64_t *x = calloc(n, sizeof *x),
+             *contributed = calloc(n, sizeof *contributed);
     uint64_t wrong = 0;
-    if (!x || !given)
+    if (!x || !contributed)
         exit(70);
     for (unsigned v = 0; v < n; v++)
         x[v] = ONE / n;
     for (unsigned t = 0; t < j->turns; t++) {
-        memset(given, 0, n * sizeof *given);
-        give(j, x, 0, n, given);
-        apply_sums(j, x, given, n);
+        memset(contributed, 0, n * sizeof *contributed);
+        give(j, x, 0, n, contributed);
+        apply_sums(j, x, contributed, n);
     }
     for (unsigned v = 0; v < j->share.block; v++)
         wrong += x[j->share.rank * j->share.block + v] != j->x[v];
     free(x);
-    free(given);
+    free(contributed);
     return wrong;
 }
 
@@ -147,7 +150,7 @@ static uint64_t pairs_of(const struct share *s)
     return pairs;
 }
 
-static enum gw_err report(struct job *j)
+static enum gw_err report(struct pagerank *j)
 {
     struct gw_comm *comm = j->share.comm;
     uint64_t mine[3] = {j->sent, pairs_of(&j->share), differing(j)}, sum[3];
@@ -164,7 +167,8 @@ static enum gw_err report(struct job *j)
     return GW_OK;
 }
 
-static enum gw_err begin(struct job *j, bool **linked, struct gw_error *why)
+static enum gw_err begin(struct pagerank *j, bool **linked,
+                         struct gw_error *why)
 {
     struct share *s = &j->share;
     s->rank = gw_comm_rank(s->comm);
@@ -177,9 +181,9 @@ static enum gw_err begin(struct job *j, bool **linked, struct gw_error *why)
                        s->pages, s->ranks, VILLAGE * s->ranks);
     j->x = calloc(s->block, sizeof *j->x);
     j->got = calloc(s->block, sizeof *j->got);
-    j->given = gw_alloc(s->pages * sizeof *j->given, why);
+    j->contributed = gw_alloc(s->pages * sizeof *j->contributed, why);
     *linked = calloc(s->pages, sizeof **linked);
-    if (!j->x || !j->got || !j->given || !*linked)
+    if (!j->x || !j->got || !j->contributed || !*linked)
         return gw_fail(why, GW_ENOMEM, "%u pages", s->pages);
     for (unsigned v = 0; v < s->block; v++) {
         unsigned to[LINKS];
@@ -192,11 +196,11 @@ static enum gw_err begin(struct job *j, bool **linked, struct gw_error *why)
     return GW_OK;
 }
 
-static void end(struct job *j, bool *linked)
+static void end(struct pagerank *j, bool *linked)
 {
     free(j->x);
     free(j->got);
-    gw_free(j->given);
+    gw_free(j->contributed);
     free(linked);
     free(j->share.send_counts);
     free(j->share.recv_counts);
@@ -209,7 +213,7 @@ static void end(struct job *j, bool *linked)
 
 int main(int argc, char **argv)
 {
-    struct job j = {.turns = 0};
+    struct pagerank j = {.turns = 0};
     struct gw_error why = {.code = GW_OK};
     bool *linked = NULL;
     if (argc < 4) {

@@ -25,14 +25,15 @@ struct share {
     uint64_t *send_values, *recv_values;
 };
 
-/* given[page] is the value that our links give to that page, for all pages of all
- * ranks; it may be overwritten. got[0 .. block) receives the sums of the values
- * that the links of all ranks give to our pages. */
-enum gw_err combine(struct share *s, uint64_t *given, uint64_t *got);
+/* given[page] is the value that our links give to that page, for all pages of
+ * all ranks; it may be overwritten. got[0 .. block) receives the sums of the
+ * values that the links of all ranks give to our pages. */
+enum gw_err combine(struct share *s, uint64_t *contributed, uint64_t *got);
 
 /* The same, but only values for linked pages are sent. prepare_sparse is called
  * once, before. */
 enum gw_err prepare_sparse(struct share *s);
-enum gw_err combine_sparse(struct share *s, uint64_t *given, uint64_t *got);
+enum gw_err combine_sparse(struct share *s, uint64_t *contributed,
+                           uint64_t *got);
 
 #endif

@@ -7,13 +7,13 @@
  *
  * by the blocks of SHAPE ("16x1": strips, "4x4": tiles), one per rank, run by
  * collrun exec. It ends after STEPS, or when the residual, the root of the sum
- * of squares, is below a thousandth of that of the start. It tests that after the
- * steps for which look_now returns true. START 0 is the wave cos(2 pi i/6)
- * cos(2 pi j/6), which each step multiplies by 1 - 4r (sin^2 pi/6 + sin^2 pi/6) =
- * 1 - 2r; other numbers are seeds of random points. Rank 0 prints one line: the
- * messages and bytes, and the number of points that differ from those of one
- * process. That process computes all points with the same order of additions, so
- * they must be equal to the last bit.
+ * of squares, is below a thousandth of that of the start. It tests that after
+ * the steps for which is_check_due returns true. START 0 is the wave cos(2 pi
+ * i/6) cos(2 pi j/6), which each step multiplies by 1 - 4r (sin^2 pi/6 + sin^2
+ * pi/6) = 1 - 2r; other numbers are seeds of random points. Rank 0 prints one
+ * line: the messages and bytes, and the number of points that differ from those
+ * of one process. That process computes all points with the same order of
+ * additions, so they must be equal to the last bit.
  */
 #include "heat.h"
 
@@ -34,7 +34,7 @@ struct heat {
     unsigned row, col; /* where the block begins */
     double *u, *next;
     struct sent halo, residual;
-    unsigned done, looks;
+    unsigned done, checks;
 };
 
 static struct sent sent_so_far(struct gw_comm *comm)
@@ -87,7 +87,8 @@ static void step(const struct heat *h, const struct block *b, double *u,
         }
 }
 
-/* The residual of all ranks, by an algorithm with a known number of messages. */
+/* The residual of all ranks, by an algorithm with a known number of
+ * messages. */
 static enum gw_err residual(struct heat *h, double *root)
 {
     double mine = 0, all = 0;
@@ -127,9 +128,9 @@ static enum gw_err compute(struct heat *h)
         step(h, &h->block, h->u, h->next);
         turn(h);
         h->done++;
-        if (err || !look_now(h->done, h->every))
+        if (err || !is_check_due(h->done, h->every))
             continue;
-        h->looks++;
+        h->checks++;
         err = residual(h, &now);
         cold = now < first / 1000;
     }
@@ -187,7 +188,7 @@ static enum gw_err report(struct heat *h)
     printf("{\"ranks\":%u,\"steps\":%u,\"looks\":%u,\"halo_messages\":%g,"
            "\"halo_bytes\":%g,\"rank_bytes\":%g,\"residual_messages\":%g,"
            "\"rms\":%.6g,\"wrong\":%g}\n",
-           gw_comm_size(h->comm), h->done, h->looks, (double)sum[0] / h->done,
+           gw_comm_size(h->comm), h->done, h->checks, (double)sum[0] / h->done,
            (double)sum[1] / h->done, (double)most / h->done, (double)sum[2],
            left / sqrt(whole), (double)sum[4]);
     return GW_OK;

@@ -30,8 +30,8 @@ static inline double *at(const struct block *b, double *u, int i, int j)
  * the corners are not used. */
 enum gw_err exchange(struct gw_comm *comm, const struct block *b, double *u);
 
-/* Returns whether to compute the residual after this step (1, 2, ...). All ranks
- * must return the same. `every` is the argument EVERY; 0: never. */
-bool look_now(unsigned step, unsigned every);
+/* Returns whether to compute the residual after this step (1, 2, ...). All
+ * ranks must return the same. `every` is the argument EVERY; 0: never. */
+bool is_check_due(unsigned step, unsigned every);
 
 #endif

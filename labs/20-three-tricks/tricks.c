@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A worker with many updates of few keys, and servers in the same process. push_all
- * (push.c) pushes the updates. Then all rows are pulled and compared with their
- * sums. Prints the messages and bytes as a line of JSON:
+ * A worker with many updates of few keys, and servers in the same process.
+ * push_all (push.c) pushes the updates. Then all rows are pulled and compared
+ * with their sums. Prints the messages and bytes as a line of JSON:
  *
  *     tricks SERVERS SEED
  */
@@ -31,7 +31,8 @@ static void draw(uint64_t seed)
     }
 }
 
-/* Counts the floats on the servers that differ from the sum of their updates. */
+/* Counts the floats on the servers that differ from the sum of their
+ * updates. */
 static enum gw_err compare(struct gw_ps *ps, unsigned table, uint64_t *wrong,
                            struct gw_error *why)
 {
@@ -65,7 +66,7 @@ static enum gw_err work(struct gw_ps *ps, unsigned servers,
     if (err)
         return err;
     uint64_t again = after.retries - before.retries;
-    uint64_t lent = after.bytes_in_place - before.bytes_in_place;
+    uint64_t in_place = after.bytes_in_place - before.bytes_in_place;
     uint64_t bytes = distinct * WIDTH * sizeof(float);
     printf("{\"servers\":%u,\"updates\":%d,\"keys\":%llu,\"messages\":%llu,"
            "\"bytes\":%llu,\"bytes_in_place\":%llu,\"wrong\":%llu}\n",
@@ -73,26 +74,26 @@ static enum gw_err work(struct gw_ps *ps, unsigned servers,
            (unsigned long long)(after.messages_sent - before.messages_sent -
                                 again),
            (unsigned long long)bytes,
-           (unsigned long long)(again ? bytes : lent),
+           (unsigned long long)(again ? bytes : in_place),
            (unsigned long long)wrong);
     return GW_OK;
 }
 
 static enum gw_err run(unsigned servers, struct gw_error *why)
 {
-    const struct gw_ps_local_config config = {.servers = servers};
+    const struct gw_ps_cluster_config config = {.servers = servers};
     struct gw_ps_config client = {.node = GW_PS_ANY};
-    struct gw_ps_local *local;
+    struct gw_ps_cluster *cluster;
     struct gw_ps *ps = NULL;
-    enum gw_err err = gw_ps_local_start(&config, &local, why);
+    enum gw_err err = gw_ps_cluster_start(&config, &cluster, why);
     if (err)
         return err;
-    gw_ps_local_client(local, &client);
+    gw_ps_cluster_client(cluster, &client);
     err = gw_ps_connect(&client, &ps, why);
     if (!err)
         err = work(ps, servers, why);
     gw_ps_close(&ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
     return err;
 }
 

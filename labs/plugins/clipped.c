@@ -12,13 +12,13 @@
  *     cc -shared -fPIC -I lib/include -o clipped.so labs/plugins/clipped.c
  *     psnode actors cartpole --targets ./clipped.so
  *
- * gradwire-plugin(7) describes plug-ins, gradwire/actors.h the arguments of this
- * kind. V-trace is the exercise of lab 15.
+ * gradwire-plugin(7) describes plug-ins, gradwire/actors.h the arguments of
+ * this kind. V-trace is the exercise of lab 15.
  */
 #include <gradwire/gradwire.h>
 
-static void judge(const struct gw_unrolled *u, double *targets,
-                  double *advantages)
+static void compute_targets(const struct gw_unrolled *u, double *targets,
+                            double *advantages)
 {
     double next = u->values[u->count];
     for (size_t t = u->count; t-- > 0;) {
@@ -28,7 +28,7 @@ static void judge(const struct gw_unrolled *u, double *targets,
     }
 }
 
-static const struct gw_targets clipped = {.judge = judge};
+static const struct gw_targets clipped = {.compute = compute_targets};
 
 const struct gw_plugin gw_plugin = {
     .version = GW_PLUGIN_VERSION,

@@ -15,11 +15,12 @@
 enum { RACKS = 2 };
 
 /* The number of servers with this slot in the rack of this node. */
-static unsigned beside(const struct gw_placement_question *q, unsigned node)
+static unsigned count_in_rack(const struct gw_placement_question *q,
+                              unsigned node)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < q->given_count; i++)
-        count += q->given[i] % RACKS == node % RACKS;
+    for (unsigned i = 0; i < q->assigned_count; i++)
+        count += q->assigned[i] % RACKS == node % RACKS;
     return count;
 }
 
@@ -43,9 +44,10 @@ static bool is_better(const struct gw_placement_question *q,
                       const struct gw_placement_server *a,
                       const struct gw_placement_server *b)
 {
-    unsigned beside_a = beside(q, a->node), beside_b = beside(q, b->node);
-    if (beside_a != beside_b)
-        return beside_a < beside_b;
+    unsigned in_rack_a = count_in_rack(q, a->node),
+             in_rack_b = count_in_rack(q, b->node);
+    if (in_rack_a != in_rack_b)
+        return in_rack_a < in_rack_b;
     double load_a = carries(q, a), load_b = carries(q, b);
     return load_a != load_b ? load_a < load_b : is_handier(a, b);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Logistic regression as MapReduce would do it. Compare it with `psnode train lr`
- * on the same file. Each iteration is a job:
+ * Logistic regression as MapReduce would do it. Compare it with `psnode train
+ * lr` on the same file. Each iteration is a job:
  *
  *     map      each rank reads its split of the file again, computes the
  *              gradient of its rows, and combines it to one pair (feature,
@@ -259,7 +259,7 @@ static enum gw_err iterate(struct job *job, unsigned iteration,
 }
 
 /* Counts the features and rows of all splits. */
-static enum gw_err look(struct job *job, struct gw_error *why)
+static enum gw_err count_rows(struct job *job, struct gw_error *why)
 {
     struct gw_dataset *data = NULL;
     uint64_t features = 0;
@@ -284,7 +284,7 @@ static enum gw_err look(struct job *job, struct gw_error *why)
 static enum gw_err run(struct job *job, unsigned iterations,
                        struct gw_error *why)
 {
-    enum gw_err err = look(job, why);
+    enum gw_err err = count_rows(job, why);
     for (unsigned i = 1; !err && i <= iterations; i++)
         err = iterate(job, i, why);
     free(job->model);

@@ -64,14 +64,14 @@ static enum gw_err store_add(const struct store *store, const char *key,
 static enum gw_err store_set(const struct store *store, const char *key,
                              const char *value, struct gw_error *why)
 {
-    char path[400], aside[410];
+    char path[400], new_path[410];
     key_path(store, key, path);
-    snprintf(aside, sizeof aside, "%s.new", path);
-    FILE *file = fopen(aside, "we");
+    snprintf(new_path, sizeof new_path, "%s.new", path);
+    FILE *file = fopen(new_path, "we");
     if (!file)
-        return gw_fail_errno(why, "%s", aside);
+        return gw_fail_errno(why, "%s", new_path);
     bool written = fputs(value, file) >= 0;
-    if (fclose(file) != 0 || !written || rename(aside, path) != 0)
+    if (fclose(file) != 0 || !written || rename(new_path, path) != 0)
         return gw_fail_errno(why, "%s", path);
     return GW_OK;
 }

@@ -106,12 +106,12 @@ enum gw_err gw_fail_errno(struct gw_error *why, const char *format, ...)
     enum gw_err code = from_errno(number);
     if (!why)
         return code;
-    char told[sizeof why->text / 2];
+    char context[sizeof why->text / 2];
     va_list args;
     va_start(args, format);
-    vsnprintf(told, sizeof told, format, args);
+    vsnprintf(context, sizeof context, format, args);
     va_end(args);
-    return gw_fail(why, code, "%s: %s", told,
+    return gw_fail(why, code, "%s: %s", context,
                    needs_text(code) ? gw_err_text(code) : strerror(number));
 }
 
@@ -120,12 +120,12 @@ enum gw_err gw_wrap(struct gw_error *why, enum gw_err code, const char *format,
 {
     if (!why)
         return code;
-    struct gw_error inner = *why;
+    struct gw_error cause = *why;
     char context[sizeof why->text / 2];
     va_list args;
     va_start(args, format);
     vsnprintf(context, sizeof context, format, args);
     va_end(args);
-    return gw_fail(why, inner.code, "%s: %.*s", context,
-                   (int)(sizeof inner.text / 2 - 4), inner.text);
+    return gw_fail(why, cause.code, "%s: %.*s", context,
+                   (int)(sizeof cause.text / 2 - 4), cause.text);
 }

@@ -43,7 +43,7 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
     [GW__AT_RING_DECIDED] =
         {"ring.decided",
          "the decision is in the op table, but not carried out"},
-    [GW__AT_RING_MEET] =
+    [GW__AT_RING_CONNECT] =
         {"ring.meet",
          "a member is about to connect to the other members of a new view"},
     [GW__AT_RING_ADDRESS] = {"ring.address",
@@ -52,8 +52,8 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
     [GW__AT_RING_ADDRESSES] =
         {"ring.addresses",
          "all addresses are known, but no connection is open"},
-    [GW__AT_RING_MET] = {"ring.met",
-                         "a member is connected to all others of its view"},
+    [GW__AT_RING_CONNECTED] =
+        {"ring.met", "a member is connected to all others of its view"},
     [GW__AT_RECOVER_PLAN] = {"recover.plan",
                              "a recovery is planned, but no data has moved"},
     [GW__AT_RECOVER_CHUNK] = {"recover.chunk",
@@ -71,10 +71,10 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
          "the admission is sent, but not known to be in the log"},
     [GW__AT_RING_ADOPT] = {"ring.adopt", "a member is about to adopt a view "
                                          "with joiners"},
-    [GW__AT_COPY_GIVE] =
+    [GW__AT_COPY_SEND] =
         {"copy.give",
          "a member is about to send a part of the state to a joiner"},
-    [GW__AT_COPY_PIECE] = {"copy.piece",
+    [GW__AT_COPY_BLOCK] = {"copy.piece",
                            "a joiner has received a part of the state"},
     [GW__AT_COPY_READY] =
         {"copy.ready", "a joiner has the state, and is about to confirm it"},
@@ -138,7 +138,7 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
 
 /* The failpoints that accept `error`. */
 static const bool fails[GW__FAILPOINTS] = {
-    [GW__AT_RING_MEET] = true, [GW__AT_PS_LOG] = true};
+    [GW__AT_RING_CONNECT] = true, [GW__AT_PS_LOG] = true};
 
 bool gw__failpoint_fails(enum gw__failpoint point)
 {
@@ -178,7 +178,7 @@ static struct armed armed[GW__FAILPOINTS];
 static _Atomic(_Atomic uint32_t *) shared_counts;
 _Atomic bool gw__failpoints_on;
 
-static void look_whether_on(void)
+static void update_on(void)
 {
     bool on = atomic_load(&shared_counts) != NULL || gw__log_has(GW__LOG_DEBUG);
     for (unsigned p = 0; p < GW__FAILPOINTS; p++)
@@ -189,7 +189,7 @@ static void look_whether_on(void)
 void gw__failpoints_count(_Atomic uint32_t counts[GW__FAILPOINTS])
 {
     atomic_store(&shared_counts, counts);
-    look_whether_on();
+    update_on();
 }
 
 /* ---- reaching one ---- */
@@ -226,7 +226,7 @@ enum gw_err gw__failpoint_reached(enum gw__failpoint point)
 
 /* ---- reading ---- */
 
-struct order {
+struct fail_spec {
     enum gw__failpoint point;
     enum action action;
     uint32_t at, pause_ms;
@@ -259,69 +259,70 @@ static bool read_number(const char **text, uint32_t *number)
 }
 
 /* "kill@2", up to the next blank or comma. */
-static bool read_action(const char *text, const char *end, struct order *order)
+static bool read_action(const char *text, const char *end,
+                        struct fail_spec *spec)
 {
-    order->at = 1;
+    spec->at = 1;
     if (begins(&text, "kill"))
-        order->action = KILL;
+        spec->action = KILL;
     else if (begins(&text, "error"))
-        order->action = FAIL;
-    else if (begins(&text, "pause:") && read_number(&text, &order->pause_ms))
-        order->action = PAUSE;
+        spec->action = FAIL;
+    else if (begins(&text, "pause:") && read_number(&text, &spec->pause_ms))
+        spec->action = PAUSE;
     else
         return false;
     if (begins(&text, "@")) {
-        if (!read_number(&text, &order->at))
+        if (!read_number(&text, &spec->at))
             return false;
-        order->on_and_on = begins(&text, "+");
+        spec->on_and_on = begins(&text, "+");
     }
     return text == end;
 }
 
-static enum gw_err read_order(const char *text, size_t length,
-                              struct order *order, struct gw_error *why)
+static enum gw_err read_spec(const char *text, size_t length,
+                             struct fail_spec *spec, struct gw_error *why)
 {
     const char *is = memchr(text, '=', length);
-    *order = (struct order){.point = GW__FAILPOINTS};
+    *spec = (struct fail_spec){.point = GW__FAILPOINTS};
     if (is)
-        order->point = find_point(text, (size_t)(is - text));
-    if (order->point == GW__FAILPOINTS)
+        spec->point = find_point(text, (size_t)(is - text));
+    if (spec->point == GW__FAILPOINTS)
         return gw_fail(why, GW_EINVAL,
                        "GW_FAIL: \"%.*s\": expected FAILPOINT=ACTION, such as "
                        "ring.report=kill",
                        (int)length, text);
-    if (!read_action(is + 1, text + length, order))
+    if (!read_action(is + 1, text + length, spec))
         return gw_fail(why, GW_EINVAL,
                        "GW_FAIL: \"%.*s\": the action must be kill, pause:MS "
                        "or error, and may end with @N or @N+",
                        (int)length, text);
-    if (order->action == FAIL && !fails[order->point])
+    if (spec->action == FAIL && !fails[spec->point])
         return gw_fail(
             why, GW_EINVAL,
             "GW_FAIL: %s: it cannot return an error; use kill or pause:MS",
-            infos[order->point].name);
+            infos[spec->point].name);
     return GW_OK;
 }
 
 /* Reads all orders of a text; of several for one failpoint the last one counts.
  */
-static enum gw_err read_orders(const char *text,
-                               struct order orders[GW__FAILPOINTS],
-                               struct gw_error *why)
+static enum gw_err read_specs(const char *text,
+                              struct fail_spec specs[GW__FAILPOINTS],
+                              struct gw_error *why)
 {
     while (text && *text) {
         size_t length = 0;
-        struct order order;
+        struct fail_spec spec;
         if (is_blank(*text)) {
             text++;
             continue;
         }
         while (text[length] && !is_blank(text[length]))
             length++;
-        enum gw_err err = read_order(text, length, &order, why);
+        enum gw_err err = read_spec(text, length, &spec, why);
         if (err)
             return err;
-        orders[order.point] = order;
+        specs[spec.point] = spec;
         text += length;
     }
     return GW_OK;
@@ -329,20 +330,20 @@ static enum gw_err read_orders(const char *text,
 
 enum gw_err gw__failpoints_arm(const char *text, struct gw_error *why)
 {
-    struct order orders[GW__FAILPOINTS] = {{.action = NOTHING}};
-    enum gw_err err = read_orders(text, orders, why);
+    struct fail_spec specs[GW__FAILPOINTS] = {{.action = NOTHING}};
+    enum gw_err err = read_specs(text, specs, why);
     if (err)
         return err;
     for (unsigned p = 0; p < GW__FAILPOINTS; p++) {
         struct armed *a = &armed[p];
         atomic_store(&a->action, NOTHING);
-        atomic_store(&a->at, orders[p].at);
-        atomic_store(&a->on_and_on, orders[p].on_and_on);
-        atomic_store(&a->pause_ms, orders[p].pause_ms);
+        atomic_store(&a->at, specs[p].at);
+        atomic_store(&a->on_and_on, specs[p].on_and_on);
+        atomic_store(&a->pause_ms, specs[p].pause_ms);
         atomic_store(&a->reached, 0);
-        atomic_store(&a->action, orders[p].action);
+        atomic_store(&a->action, specs[p].action);
     }
-    look_whether_on();
+    update_on();
     return GW_OK;
 }
 
@@ -356,7 +357,7 @@ enum gw_err gw__failpoints_begin(struct gw_error *why)
     if (!begun && text)
         err = gw__failpoints_arm(text, why);
     else if (!begun)
-        look_whether_on(); /* the log may be on */
+        update_on(); /* the log may be on */
     begun |= !err;
     pthread_mutex_unlock(&lock);
     return err;

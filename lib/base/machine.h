@@ -79,7 +79,7 @@ struct gw__actions {
     void (*notify)(void *driver, const void *data, size_t bytes);
     /* Requests a look at the process of this incarnation of `node`. NULL where
      * processes cannot be examined. */
-    void (*look)(void *driver, uint32_t node, uint64_t incarnation);
+    void (*inspect)(void *driver, uint32_t node, uint64_t incarnation);
 };
 
 struct gw__machine_kind {

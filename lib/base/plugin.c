@@ -38,7 +38,7 @@ static bool path_of(const char *path, char out[4096])
 }
 
 /* The loader's message without the path, which it may begin with. */
-static const char *loader_says(const char *path)
+static const char *loader_message(const char *path)
 {
     const char *text = dlerror();
     size_t length = strlen(path);
@@ -78,7 +78,7 @@ static void *open_library(const char *path, struct gw_error *why)
                 "-I lib/include -o mine.so",
                 path);
     else if (!(handle = dlopen(where, RTLD_NOW | RTLD_LOCAL)))
-        gw_fail(why, GW_EDATA, "%.200s: %.250s", path, loader_says(where));
+        gw_fail(why, GW_EDATA, "%.200s: %.250s", path, loader_message(where));
     return handle;
 }
 

@@ -41,8 +41,8 @@ static int choose_algorithm(struct gw_comm *comm, const struct gw_call *call)
 {
     size_t elem = gw_dtype_size(call->type);
     size_t count = typical_count(comm, call);
-    uint64_t asked[3] = {(uint64_t)call->collective, count, elem};
-    uint64_t key = gw_hash(asked, sizeof asked, 0);
+    uint64_t fields[3] = {(uint64_t)call->collective, count, elem};
+    uint64_t key = gw_hash(fields, sizeof fields, 0);
     struct gw__choice *kept = &comm->choices[key % GW__CACHE];
     if (kept->key == key)
         return kept->algo;
@@ -127,9 +127,10 @@ static enum gw_err prove(const struct gw_plan *plan, struct gw_error *why)
 }
 
 /* A plan of the user's: it must fit the call and be correct. */
-static enum gw_err take_users_plan(const struct gw_comm *comm,
-                                   const struct gw_call *call,
-                                   struct gw_plan **plan, struct gw_error *why)
+static enum gw_err accept_users_plan(const struct gw_comm *comm,
+                                     const struct gw_call *call,
+                                     struct gw_plan **plan,
+                                     struct gw_error *why)
 {
     const struct gw_plan *theirs = call->plan;
     if (theirs->collective != call->collective || theirs->ranks != comm->size)
@@ -154,7 +155,7 @@ static enum gw_err make_plan(const struct gw_comm *comm,
                              struct gw_plan **plan, struct gw_error *why)
 {
     if (call->plan)
-        return take_users_plan(comm, call, plan, why);
+        return accept_users_plan(comm, call, plan, why);
     const struct gw_algo *known =
         algo >= 0 ? gw__algo_numbered((unsigned)algo) : NULL;
     struct gw_algo_args args = {
@@ -194,12 +195,12 @@ static struct gw__cached *oldest_unused(struct gw_comm *comm)
 
 static uint64_t key_of(const struct gw_call *call, int algo)
 {
-    uint64_t asked[5] = {(uint64_t)call->collective, (uint64_t)(algo + 1),
-                         gw_collective_rooted(call->collective) ? call->root
-                                                                : 0,
-                         call->segments | (uint64_t)call->group << 32,
-                         call->plan ? gw_plan_hash(call->plan) : 0};
-    return gw_hash(asked, sizeof asked, 0);
+    uint64_t fields[5] = {(uint64_t)call->collective, (uint64_t)(algo + 1),
+                          gw_collective_rooted(call->collective) ? call->root
+                                                                 : 0,
+                          call->segments | (uint64_t)call->group << 32,
+                          call->plan ? gw_plan_hash(call->plan) : 0};
+    return gw_hash(fields, sizeof fields, 0);
 }
 
 enum gw_err gw__program_for(struct gw_comm *comm, const struct gw_call *call,

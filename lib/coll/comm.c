@@ -85,13 +85,13 @@ struct gw_comm *gw__comm_new(const struct gw_comm_config *config)
     comm->counters = calloc(n, sizeof *comm->counters);
     comm->out_blocked = calloc(n, sizeof(bool));
     comm->in_blocked = calloc(n, sizeof(bool));
-    comm->fold_sources = calloc(n + 1, sizeof(void *));
-    comm->fold_dests = calloc(n + 1, sizeof(void *));
+    comm->reduce_sources = calloc(n + 1, sizeof(void *));
+    comm->reduce_dests = calloc(n + 1, sizeof(void *));
     comm->control_blocks = calloc(n, sizeof *comm->control_blocks);
     bool kept = keep_strings(comm);
     if (kept && comm->p2p_sends && comm->p2p_recvs && comm->p2p_programs &&
         comm->pushes && comm->counters && comm->out_blocked &&
-        comm->in_blocked && comm->fold_sources && comm->fold_dests &&
+        comm->in_blocked && comm->reduce_sources && comm->reduce_dests &&
         comm->control_blocks)
         return comm;
     gw_comm_destroy(&comm);
@@ -125,7 +125,7 @@ static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
     if (err)
         gw_fail(why, err, "exchanging the cost models: %s", comm->error.text);
     comm->costs = known.costs;
-    gw__tuning_table_take(&comm->tuning_table, &known.tuning_table);
+    gw__tuning_table_adopt(&comm->tuning_table, &known.tuning_table);
     gw_comm_counters_reset(comm);
     return err;
 }
@@ -344,8 +344,8 @@ void gw_comm_destroy(struct gw_comm **made)
     free(comm->counters);
     free(comm->out_blocked);
     free(comm->in_blocked);
-    free(comm->fold_sources);
-    free(comm->fold_dests);
+    free(comm->reduce_sources);
+    free(comm->reduce_dests);
     free(comm->control_blocks);
     free(comm->nodes);
     free(comm->interface);

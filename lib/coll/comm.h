@@ -130,7 +130,7 @@ struct gw__patience {
     int peer;
     uint32_t op;
     uint64_t progress_ns; /* time of the last progress */
-    uint64_t since_ns, looked_ns, reported_ns;
+    uint64_t since_ns, checked_ns, reported_ns;
 };
 
 struct gw_comm {
@@ -173,8 +173,8 @@ struct gw_comm {
     uint64_t turns_free;                   /* lower turns have a free slot */
     struct gw__prepared_call *kept[GW__PREPARED], *prepared; /* most recently
                                                                 used */
-    const void **fold_sources; /* room for size + 1 pointers each */
-    void **fold_dests;
+    const void **reduce_sources; /* room for size + 1 pointers each */
+    void **reduce_dests;
     struct gw_comm
         *progress_with[GW__PROGRESS_GROUP_MAX]; /* the other members of its
                                                        progress group */
@@ -246,7 +246,7 @@ void gw__window_describe(const struct gw_request *request, char *text,
                          size_t room, int *peer);
 /* Reads the op and the call that `peer` has posted in a slot of its control
  * block. False if that slot is empty or being written. */
-bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned side,
+bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned slot,
                        uint32_t *op, struct gw__signature *signature);
 _Static_assert(sizeof(struct gw__memory_range) == 24,
                "small enough for a card");
@@ -289,10 +289,10 @@ enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why);
 
 /* ---- scratch.c ---- */
 
-unsigned char *gw__scratch_take(struct gw_comm *comm, size_t bytes,
-                                struct gw_error *why);
+unsigned char *gw__scratch_acquire(struct gw_comm *comm, size_t bytes,
+                                   struct gw_error *why);
 /* NULL allowed. */
-void gw__scratch_give(struct gw_comm *comm, unsigned char *memory);
+void gw__scratch_release(struct gw_comm *comm, unsigned char *memory);
 void gw__scratch_fini(struct gw_comm *comm);
 
 /* ---- progress.c ---- */
@@ -304,7 +304,7 @@ enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error);
 enum gw_err gw__progress(struct gw_comm *comm, bool *moved);
 /* Checks for lost peers, differing calls and a call that waits for too long; at
  * most once per millisecond. */
-enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now);
+enum gw_err gw__comm_check(struct gw_comm *comm, uint64_t now);
 /* One round; if nothing moved, a look around, and with `sleep` a short wait. */
 enum gw_err gw__turn(struct gw_comm *comm, bool sleep);
 void gw__event(const struct gw_request *request, enum gw_event_kind kind,

@@ -16,15 +16,15 @@ enum { NODES_MAX = 64 }; /* their sets are 64 bits */
 static enum gw_err check_nodes(const struct gw__comm_setup *setup,
                                struct gw_error *why)
 {
-    uint64_t seen = 0;
+    uint64_t used_nodes = 0;
     for (unsigned r = 0; r < setup->config.size; r++) {
         unsigned node = setup->nodes[r];
-        if (node >= NODES_MAX || seen >> node & 1)
+        if (node >= NODES_MAX || used_nodes >> node & 1)
             return gw_fail(
                 why, GW_EINVAL,
                 "rank %u: node number %u is out of range or used twice", r,
                 node);
-        seen |= (uint64_t)1 << node;
+        used_nodes |= (uint64_t)1 << node;
     }
     return GW_OK;
 }

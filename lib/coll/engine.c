@@ -40,7 +40,7 @@ static enum gw_err copy_input(struct gw_request *r, struct gw_error *why)
     if (r->call.collective != GW_ALLTOALL || r->call.in != GW_IN_PLACE ||
         bytes == 0)
         return GW_OK;
-    r->copy = gw__scratch_take(r->comm, bytes, why);
+    r->copy = gw__scratch_acquire(r->comm, bytes, why);
     if (!r->copy)
         return GW_ENOMEM;
     memcpy(r->copy, r->call.out, bytes);
@@ -111,7 +111,7 @@ enum gw_err gw__engine_begin(struct gw_request *r, struct gw_error *why)
     const struct gw__program *p = r->program;
     r->scratch_bytes = scratch_needed(r);
     if (r->scratch_bytes) {
-        r->scratch = gw__scratch_take(r->comm, r->scratch_bytes, why);
+        r->scratch = gw__scratch_acquire(r->comm, r->scratch_bytes, why);
         if (!r->scratch)
             return GW_ENOMEM;
     }
@@ -255,15 +255,15 @@ static bool may_overwrite(const struct gw_request *r, const struct gw__write *w,
     return true;
 }
 
-static void fold_slice(struct gw_request *r, const struct gw__write *w,
-                       uint32_t k, unsigned count)
+static void reduce_slice(struct gw_request *r, const struct gw__write *w,
+                         uint32_t k, unsigned count)
 {
     const struct gw__chunk_memory *slot = &r->slots[w->cell];
     size_t bytes = slice_length(r, w->cell, k);
     void *dest = slot->home + k * r->slice_bytes;
     if (bytes == 0)
         return;
-    struct gw_reduce_local reduce = {.sources = r->comm->fold_sources,
+    struct gw_reduce_local reduce = {.sources = r->comm->reduce_sources,
                                      .dests = &dest,
                                      .source_count = count,
                                      .dest_count = 1,
@@ -280,7 +280,7 @@ static unsigned add_own(struct gw_request *r, const struct gw__write *w,
                         uint32_t k, unsigned count)
 {
     const struct gw__chunk_memory *slot = &r->slots[w->cell];
-    r->comm->fold_sources[count] =
+    r->comm->reduce_sources[count] =
         (w->previous == GW__NO_WRITE ? slot->first : slot->home) +
         k * r->slice_bytes;
     return count + 1;
@@ -330,13 +330,13 @@ static enum gw_err apply_slice(struct gw_request *r, unsigned peer,
             count = add_own(r, w, k, count);
             own = false;
         }
-        comm->fold_sources[count++] = view.data;
+        comm->reduce_sources[count++] = view.data;
     }
     if (own)
         count = add_own(r, w, k, count);
     if (r->contributors && k == 0 && gw__contributors_open(r, write, why))
         return why->code;
-    fold_slice(r, w, k, count);
+    reduce_slice(r, w, k, count);
     for (uint32_t s = 0; s < w->source_count; s++) {
         unsigned from = p->sources[w->source_begin + s].peer;
         comm->wire->ops->release(comm->wire, from);

@@ -12,7 +12,7 @@
 
 /* Turns: each look costs a cache line per turn and peer, once per
  * millisecond. */
-enum { LOOK_BACK = 8 };
+enum { TURNS_CHECKED = 8 };
 
 void gw__history_keep(struct gw_comm *comm, uint32_t op,
                       const struct gw__signature *signature)
@@ -88,11 +88,11 @@ static enum gw_err compare_posted(const struct gw_comm *comm, unsigned peer,
                                   struct gw_error *why)
 {
     enum gw_err err = GW_OK;
-    for (unsigned back = 1; back <= LOOK_BACK && !err; back++) {
+    for (unsigned back = 1; back <= TURNS_CHECKED && !err; back++) {
         struct gw__signature posted;
         uint32_t op;
-        unsigned side = (unsigned)((comm->turns - back) % GW__CONTROL_ENTRIES);
-        if (gw__window_posted(comm, peer, side, &op, &posted))
+        unsigned slot = (unsigned)((comm->turns - back) % GW__CONTROL_ENTRIES);
+        if (gw__window_posted(comm, peer, slot, &op, &posted))
             err = compare_signatures(comm, op, peer, &posted, why);
     }
     return err;

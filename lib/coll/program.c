@@ -126,7 +126,7 @@ static void add_send(struct compiler *c, const struct gw_transfer *t,
 }
 
 /* All sends of the version that write `w` replaces become its hazards. */
-static void take_hazards(struct compiler *c, struct gw__write *w)
+static void collect_hazards(struct compiler *c, struct gw__write *w)
 {
     struct gw__program *p = c->program;
     w->hazard_begin = p->hazard_count;
@@ -155,7 +155,7 @@ static void add_arrival(struct compiler *c, const struct gw_transfer *t,
             .action = (enum gw_action)t->action,
             .adds_own = t->action == GW_ADD &&
                         (p->cells[cell].holds || p->cells[cell].written)};
-        take_hazards(c, w);
+        collect_hazards(c, w);
         p->cells[cell].written = true;
         last = c->last_write[cell] = p->write_count++;
     }

@@ -24,7 +24,7 @@ struct gw__cell {
     bool written; /* some write goes into it */
     /* In window passes that push: others load its initial value; others store
      * its result. */
-    bool lent, given;
+    bool peers_load, peers_store;
 };
 
 struct gw__send {

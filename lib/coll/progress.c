@@ -160,7 +160,7 @@ static enum gw_err find_closed(struct gw_request *r, struct gw_error *why)
                    before);
 }
 
-enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now)
+enum gw_err gw__comm_check(struct gw_comm *comm, uint64_t now)
 {
     struct gw_error why = {0};
     if (now - comm->last_check_ns < CHECK_NS)
@@ -195,7 +195,7 @@ enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now)
 /* Nothing moved: look around periodically, and wait. */
 static enum gw_err idle(struct gw_comm *comm, bool sleep, bool overlaps)
 {
-    enum gw_err err = gw__look_around(comm, gw_now_ns());
+    enum gw_err err = gw__comm_check(comm, gw_now_ns());
     if (err)
         return err;
     uint64_t most_ns = overlaps ? OTHERS_NS : comm->stop ? STOP_NS : SLEEP_NS;

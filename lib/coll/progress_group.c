@@ -77,7 +77,7 @@ enum gw_err gw__progress_group_progress(struct gw_comm *comm, bool *moved,
         bool any = false;
         err = gw__progress(other, &any);
         if (!err && !any)
-            err = gw__look_around(other, gw_now_ns());
+            err = gw__comm_check(other, gw_now_ns());
         *moved |= any;
         *waiting |= gw__oldest_pending(other) != NULL;
     }

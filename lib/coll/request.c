@@ -43,7 +43,7 @@ static struct layout layout_of(const struct gw__program *p, unsigned ranks,
 }
 
 /* An idle request with enough room, or a new one. */
-static struct gw_request *take_request(struct gw_comm *comm, size_t bytes)
+static struct gw_request *acquire_request(struct gw_comm *comm, size_t bytes)
 {
     for (struct gw_request **at = &comm->idle; *at; at = &(*at)->next)
         if ((*at)->room_bytes >= bytes) {
@@ -62,7 +62,7 @@ static struct gw_request *new_request(struct gw_comm *comm,
                                       struct gw__contributors *contributors)
 {
     struct layout l = layout_of(program, comm->size, contributors != NULL);
-    struct gw_request *r = take_request(comm, l.end);
+    struct gw_request *r = acquire_request(comm, l.end);
     if (!r)
         return NULL;
     size_t room = r->room_bytes;
@@ -97,10 +97,10 @@ void gw__request_retire(struct gw_request *r)
         at = &(*at)->next;
     if (*at)
         *at = r->next;
-    gw__scratch_give(comm, r->scratch);
-    gw__scratch_give(comm, r->copy);
-    gw__scratch_give(comm, r->staging_in.memory);
-    gw__scratch_give(comm, r->staging_out.memory);
+    gw__scratch_release(comm, r->scratch);
+    gw__scratch_release(comm, r->copy);
+    gw__scratch_release(comm, r->staging_in.memory);
+    gw__scratch_release(comm, r->staging_out.memory);
     gw__prepared_release(comm, r->prepared);
     r->program->users--;
     r->next = comm->idle;

@@ -9,8 +9,8 @@
 
 #include <gradwire/wire.h>
 
-unsigned char *gw__scratch_take(struct gw_comm *comm, size_t bytes,
-                                struct gw_error *why)
+unsigned char *gw__scratch_acquire(struct gw_comm *comm, size_t bytes,
+                                   struct gw_error *why)
 {
     struct gw__scratch *best = NULL, *empty = NULL;
     for (unsigned i = 0; i < GW__IDLE_MAX; i++) {
@@ -37,7 +37,7 @@ unsigned char *gw__scratch_take(struct gw_comm *comm, size_t bytes,
     return best->memory;
 }
 
-void gw__scratch_give(struct gw_comm *comm, unsigned char *memory)
+void gw__scratch_release(struct gw_comm *comm, unsigned char *memory)
 {
     if (!memory)
         return;

@@ -38,14 +38,14 @@ void gw__report_wait(const struct gw_request *r, uint64_t now)
     gw__describe_wait(r, text, sizeof text, &peer);
     bool still = p->peer == peer && p->op == r->op &&
                  p->progress_ns == comm->last_progress_ns &&
-                 now - p->looked_ns < REPORT_NS;
+                 now - p->checked_ns < REPORT_NS;
     if (!still)
         *p = (struct gw__patience){.peer = peer,
                                    .op = r->op,
                                    .progress_ns = comm->last_progress_ns,
                                    .since_ns = now,
                                    .reported_ns = now};
-    p->looked_ns = now;
+    p->checked_ns = now;
     if (peer < 0 || now - p->reported_ns < REPORT_NS)
         return;
     p->reported_ns = now;

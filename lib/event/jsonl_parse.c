@@ -60,8 +60,8 @@ static enum gw_err parse_places(const json_t *line, struct gw_event *event,
     return GW_OK;
 }
 
-static enum gw_err parse_amounts(const json_t *line, struct gw_event *event,
-                                 struct gw_error *why)
+static enum gw_err parse_values(const json_t *line, struct gw_event *event,
+                                struct gw_error *why)
 {
     int64_t time_ns, bytes;
     enum gw_err code =
@@ -95,7 +95,7 @@ enum gw_err gw_event_parse(const char *line, struct gw_event *event,
     if (!code)
         code = parse_places(object, &read, why);
     if (!code)
-        code = parse_amounts(object, &read, why);
+        code = parse_values(object, &read, why);
     json_decref(object);
     if (!code)
         *event = read;

@@ -61,12 +61,12 @@ static void score(const struct gw_model *model, const struct gw_dataset *data,
 
 /* Replaces the score by the slope of the loss; adds the loss and the correct
  * answer. */
-static void judge_lr(uint32_t label, struct gw_sums *sums)
+static void add_lr_loss(uint32_t label, struct gw_sums *sums)
 {
-    struct gw__logistic told = gw__logistic(sums->scores[0], label == 1);
-    sums->loss += told.loss;
-    sums->right += told.right;
-    sums->scores[0] = told.slope;
+    struct gw__logistic logistic = gw__logistic(sums->scores[0], label == 1);
+    sums->loss += logistic.loss;
+    sums->right += logistic.right;
+    sums->scores[0] = logistic.slope;
 }
 
 /* The first NaN counts as the largest. */
@@ -79,8 +79,8 @@ static unsigned largest_of(const double *z, unsigned count)
 }
 
 /* A row with a NaN has no correct answer; its loss and slopes are NaN. */
-static void judge_softmax(uint32_t label, unsigned outputs,
-                          struct gw_sums *sums)
+static void add_softmax_loss(uint32_t label, unsigned outputs,
+                             struct gw_sums *sums)
 {
     double *z = sums->scores;
     unsigned best = largest_of(z, outputs);
@@ -102,9 +102,9 @@ static void add_row_loss(const struct gw_model *model,
 {
     score(model, data, row, sums->scores);
     if (model->kind == GW_MODEL_LR)
-        judge_lr(data->label[row], sums);
+        add_lr_loss(data->label[row], sums);
     else
-        judge_softmax(data->label[row], model->outputs, sums);
+        add_softmax_loss(data->label[row], model->outputs, sums);
 }
 
 /* gradient += slopes x^T, and the slopes themselves for the biases */

@@ -43,7 +43,7 @@ static enum gw_err check_choice(const char *variable, const char *wanted,
         variable, wanted, choice->names);
 }
 
-static enum gw_err check_fold(struct gw_error *why)
+static enum gw_err check_reduce_kernels(struct gw_error *why)
 {
     const char *wanted = getenv("GRADWIRE_CPU");
     struct choice choice = {{0}, false};
@@ -61,7 +61,7 @@ enum gw_err gw_kernels_check(struct gw_error *why)
 {
     const char *wanted = getenv("GRADWIRE_PRODUCT");
     struct choice choice = {{0}, false};
-    enum gw_err err = check_fold(why);
+    enum gw_err err = check_reduce_kernels(why);
     if (err || !wanted)
         return err;
     const struct gw__product_kind *const *kind = gw__product_kinds();

@@ -13,11 +13,11 @@ static enum gw_err alike(const struct gw__pipe_shape *shape, const char *what,
                          const double *each_us, double all_us, double *us,
                          struct gw_error *why)
 {
-    unsigned pieces = shape->stages * shape->chunks;
+    unsigned virtual_stages = shape->stages * shape->chunks;
     *us = each_us ? each_us[0] : all_us;
     if (!(*us >= 0))
         return gw_fail(why, GW_EINVAL, "a %s takes %g us", what, *us);
-    for (unsigned i = 1; each_us && i < pieces; i++)
+    for (unsigned i = 1; each_us && i < virtual_stages; i++)
         if (each_us[i] < *us || each_us[i] > *us)
             return gw_fail(why, GW_EINVAL,
                            "the formula needs equal stages: a %s takes %g us "
@@ -49,12 +49,12 @@ static uint64_t count_messages(const struct gw__pipe_shape *shape)
     return shape->stages > 1 ? 2 * borders * shape->micros : 0;
 }
 
-static unsigned most_held(const struct gw__schedule_form *form,
+static unsigned most_held(const struct gw__schedule_algorithm *algorithm,
                           const struct gw__pipe_shape *shape)
 {
     unsigned most = 0;
     for (unsigned stage = 0; stage < shape->stages; stage++) {
-        unsigned peak = form->peak(shape, stage);
+        unsigned peak = algorithm->peak(shape, stage);
         most = peak > most ? peak : most;
     }
     return most;
@@ -64,22 +64,23 @@ enum gw_err gw_pipe_price(const char *name, unsigned stages, unsigned micros,
                           unsigned chunks, const struct gw_pipe_costs *costs,
                           struct gw_pipe_price *price, struct gw_error *why)
 {
-    const struct gw__schedule_form *form = gw__schedule_form(name);
+    const struct gw__schedule_algorithm *algorithm =
+        gw__schedule_algorithm(name);
     struct gw__pipe_shape shape = {stages, micros, chunks};
     struct gw__pass_us us;
     *price = (struct gw_pipe_price){0};
-    if (!form)
+    if (!algorithm)
         return gw__schedule_no_such(name, why);
-    enum gw_err err = gw__schedule_shape(form, &shape, why);
+    enum gw_err err = gw__schedule_shape(algorithm, &shape, why);
     if (!err)
         err = read_costs(&shape, costs, &us, why);
     if (err)
         return err;
     double passes = (double)micros * shape.chunks;
     double ideal_us = passes * (us.forward + us.input + us.weight);
-    double bubble_us = form->bubble_us(&shape, &us);
+    double bubble_us = algorithm->bubble_us(&shape, &us);
     double time_us = ideal_us + bubble_us;
-    unsigned peak = most_held(form, &shape);
+    unsigned peak = most_held(algorithm, &shape);
     *price = (struct gw_pipe_price){
         .ideal_us = ideal_us,
         .time_us = time_us,

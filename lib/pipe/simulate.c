@@ -2,10 +2,10 @@
  *
  * One step in virtual time. A pass begins when its stage has reached it and its
  * message has arrived. A message is sent when its pass ends, and takes its time
- * while both stages continue. The walk through the schedule (walk.c) visits the
- * sender's pass before the receiver's, so both times are known.
+ * while both stages continue. The walk through the schedule (traversal.c)
+ * visits the sender's pass before the receiver's, so both times are known.
  */
-#include "walk.h"
+#include "traversal.h"
 
 #include <stdlib.h>
 
@@ -17,19 +17,20 @@ struct simulation {
     double *sent_us[2]; /* departure of each message: gradients, activations */
 };
 
-static double cost(const double *each_us, double all_us, unsigned piece)
+static double cost(const double *each_us, double all_us, unsigned virtual_stage)
 {
-    return each_us ? each_us[piece] : all_us;
+    return each_us ? each_us[virtual_stage] : all_us;
 }
 
-static double pass_us(const struct gw_pipe_costs *costs, unsigned piece,
+static double pass_us(const struct gw_pipe_costs *costs, unsigned virtual_stage,
                       enum gw_pass_kind kind)
 {
-    double input = cost(costs->input_each_us, costs->input_us, piece);
-    double weight = cost(costs->weight_each_us, costs->weight_us, piece);
+    double input = cost(costs->input_each_us, costs->input_us, virtual_stage);
+    double weight =
+        cost(costs->weight_each_us, costs->weight_us, virtual_stage);
     switch (kind) {
     case GW_FORWARD:
-        return cost(costs->forward_each_us, costs->forward_us, piece);
+        return cost(costs->forward_each_us, costs->forward_us, virtual_stage);
     case GW_BACKWARD:
         return input + weight;
     case GW_BACKWARD_INPUT:
@@ -62,7 +63,7 @@ static void run_pass(void *context, unsigned stage, size_t index,
     const struct gw_schedule *schedule = sim->schedule;
     struct gw_pass pass = schedule->passes[index];
     struct gw_pass_time *time = &sim->timeline->times[index];
-    unsigned piece = gw_schedule_virtual(schedule, stage, pass.chunk);
+    unsigned virtual_stage = gw_schedule_virtual(schedule, stage, pass.chunk);
     time->ready_us = time->begin_us = sim->clock_us[stage];
     if (needs->there) {
         size_t slot = gw__message_slot(schedule, needs);
@@ -73,8 +74,8 @@ static void run_pass(void *context, unsigned stage, size_t index,
             time->waited_for = gw__stage_of(schedule, needs->from);
         }
     }
-    time->end_us = time->begin_us +
-                   pass_us(sim->costs, piece, (enum gw_pass_kind)pass.kind);
+    time->end_us = time->begin_us + pass_us(sim->costs, virtual_stage,
+                                            (enum gw_pass_kind)pass.kind);
     sim->clock_us[stage] = time->end_us;
     if (sends->there)
         sim->sent_us[sends->forward][gw__message_slot(schedule, sends)] =
@@ -85,14 +86,14 @@ static void run_pass(void *context, unsigned stage, size_t index,
 static enum gw_err run_schedule(struct simulation *sim, struct gw_error *why)
 {
     const struct gw_schedule *schedule = sim->schedule;
-    struct gw__walk walk = {
+    struct gw__pipe_traversal traversal = {
         .schedule = schedule, .pass = run_pass, .context = sim};
-    enum gw_err err = gw__walk_new(&walk, why);
+    enum gw_err err = gw__pipe_traversal_new(&traversal, why);
     if (err)
         return err;
-    gw__walk_run(&walk);
-    bool over = walk.done == schedule->pass_count;
-    gw__walk_fini(&walk);
+    gw__pipe_traversal_run(&traversal);
+    bool over = traversal.done == schedule->pass_count;
+    gw__pipe_traversal_fini(&traversal);
     if (over)
         return GW_OK;
     err = gw_schedule_check(schedule, why); /* its error text is more precise */
@@ -136,7 +137,7 @@ enum gw_err gw_pipe_simulate(const struct gw_schedule *schedule,
         gw_timeline_destroy(&sim.timeline);
         return err;
     }
-    gw_timeline_settle(sim.timeline, schedule);
+    gw_timeline_complete(sim.timeline, schedule);
     sim.timeline->bytes = sim.timeline->messages * costs->activation_bytes;
     *timeline = sim.timeline;
     return GW_OK;

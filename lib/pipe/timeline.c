@@ -94,8 +94,8 @@ static double sum_stage(struct gw_timeline *timeline,
     return end_us;
 }
 
-void gw_timeline_settle(struct gw_timeline *timeline,
-                        const struct gw_schedule *schedule)
+void gw_timeline_complete(struct gw_timeline *timeline,
+                          const struct gw_schedule *schedule)
 {
     double work_us = 0;
     timeline->time_us = timeline->ideal_us = 0;

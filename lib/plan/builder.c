@@ -121,7 +121,7 @@ static void hand_on(struct gw_builder *b, const struct gw__run *run)
         gw_builder_step(b);
     b->step_begun = true;
     counted.step = plan->steps - 1;
-    if (!b->sink->take(b->sink->context, &counted))
+    if (!b->sink->add(b->sink->context, &counted))
         gw_fail(&b->error, GW_ENOMEM, "an algorithm of %u ranks", plan->ranks);
 }
 

@@ -59,7 +59,7 @@ static bool play_step(struct play *p, uint32_t i, uint32_t end)
             .other = p->writer[p->plan->transfers[t].dst],
         };
         if (fault != GW_FAULT_NONE)
-            gw__finding_note(p->found, &finding);
+            gw__finding_keep_first(p->found, &finding);
     }
     gw__sets_commit(&p->sets);
     return fault == GW_FAULT_NONE;
@@ -88,7 +88,7 @@ static bool check_promise(struct play *p, unsigned rank, unsigned chunk)
                                    .step = p->plan->steps,
                                    .rank = rank,
                                    .chunk = chunk};
-    gw__finding_note(p->found, &short_of);
+    gw__finding_keep_first(p->found, &short_of);
     return false;
 }
 

@@ -24,31 +24,31 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static uint32_t items_of(const struct gw__waits *w, uint32_t link)
+static uint32_t items_of(const struct gw__deadlock_state *w, uint32_t link)
 {
     const uint32_t *begin = w->by_link->begin;
     return (begin[link + 1] - begin[link]) * w->slices;
 }
 
-static uint32_t transfer_of(const struct gw__waits *w, uint32_t link,
+static uint32_t transfer_of(const struct gw__deadlock_state *w, uint32_t link,
                             uint32_t item)
 {
     return w->by_link->item[w->by_link->begin[link] + item / w->slices];
 }
 
-uint32_t gw__waits_front(const struct gw__waits *w, uint32_t link)
+uint32_t gw__link_front(const struct gw__deadlock_state *w, uint32_t link)
 {
     uint32_t item = w->links[link].pushed;
     return item < items_of(w, link) ? transfer_of(w, link, item) : UINT32_MAX;
 }
 
-uint32_t gw__waits_head(const struct gw__waits *w, uint32_t link)
+uint32_t gw__link_head(const struct gw__deadlock_state *w, uint32_t link)
 {
-    const struct gw__wait_link *l = &w->links[link];
+    const struct gw__link_progress *l = &w->links[link];
     return l->popped < l->pushed ? transfer_of(w, link, l->popped) : UINT32_MAX;
 }
 
-static void wake(struct gw__waits *w, uint32_t thing)
+static void wake(struct gw__deadlock_state *w, uint32_t thing)
 {
     if (w->queued[thing])
         return;
@@ -56,28 +56,28 @@ static void wake(struct gw__waits *w, uint32_t thing)
     w->todo[w->todo_count++] = thing;
 }
 
-static void wake_link(struct gw__waits *w, uint32_t link)
+static void wake_link(struct gw__deadlock_state *w, uint32_t link)
 {
     wake(w, link);
 }
 
-static void wake_version(struct gw__waits *w, uint32_t version)
+static void wake_version(struct gw__deadlock_state *w, uint32_t version)
 {
     if (!w->versions->first[version])
         wake(w, w->index->links + version);
 }
 
 /* A slice has come to the head of its link. */
-static void arrive(struct gw__waits *w, uint32_t link)
+static void arrive(struct gw__deadlock_state *w, uint32_t link)
 {
-    uint32_t version = w->versions->write[gw__waits_head(w, link)];
+    uint32_t version = w->versions->write[gw__link_head(w, link)];
     w->heads[version]++;
     wake_version(w, version);
 }
 
-static void push_items(struct gw__waits *w, uint32_t link)
+static void push_items(struct gw__deadlock_state *w, uint32_t link)
 {
-    struct gw__wait_link *l = &w->links[link];
+    struct gw__link_progress *l = &w->links[link];
     uint32_t items = items_of(w, link);
     while (l->pushed < items && l->pushed - l->popped < w->room) {
         uint32_t slice = l->pushed % w->slices;
@@ -91,7 +91,7 @@ static void push_items(struct gw__waits *w, uint32_t link)
     }
 }
 
-static bool may_apply(const struct gw__waits *w, uint32_t version)
+static bool may_apply(const struct gw__deadlock_state *w, uint32_t version)
 {
     const uint32_t *writers = &w->versions->writers.begin[version];
     size_t slice = w->applied[version];
@@ -101,7 +101,7 @@ static bool may_apply(const struct gw__waits *w, uint32_t version)
            w->unsent[before * w->slices + slice] == 0;
 }
 
-static void apply_version(struct gw__waits *w, uint32_t version)
+static void apply_version(struct gw__deadlock_state *w, uint32_t version)
 {
     const struct gw__buckets *writers = &w->versions->writers;
     const struct gw__buckets *readers = &w->versions->readers;
@@ -121,7 +121,7 @@ static void apply_version(struct gw__waits *w, uint32_t version)
     wake_version(w, version + 1);
 }
 
-static void run_to_end(struct gw__waits *w)
+static void run_to_end(struct gw__deadlock_state *w)
 {
     for (uint32_t link = 0; link < w->index->links; link++)
         wake_link(w, link);
@@ -135,7 +135,7 @@ static void run_to_end(struct gw__waits *w)
     }
 }
 
-static void begin_waits(struct gw__waits *w)
+static void init_progress(struct gw__deadlock_state *w)
 {
     const uint32_t *readers = w->versions->readers.begin;
     for (uint32_t v = 0; v < w->versions->count; v++) {
@@ -145,7 +145,7 @@ static void begin_waits(struct gw__waits *w)
     }
 }
 
-static bool is_over(const struct gw__waits *w)
+static bool is_over(const struct gw__deadlock_state *w)
 {
     for (uint32_t link = 0; link < w->index->links; link++)
         if (w->links[link].popped < items_of(w, link))
@@ -153,15 +153,15 @@ static bool is_over(const struct gw__waits *w)
     return true;
 }
 
-enum gw_err gw__waits_play(const struct gw__index *index,
-                           const struct gw__versions *versions,
-                           const struct gw__buckets *by_link, unsigned slices,
-                           unsigned room, struct gw_verdict *verdict,
-                           struct gw_error *why)
+enum gw_err gw__check_deadlock(const struct gw__index *index,
+                               const struct gw__versions *versions,
+                               const struct gw__buckets *by_link,
+                               unsigned slices, unsigned room,
+                               struct gw_verdict *verdict, struct gw_error *why)
 {
     size_t things = (size_t)index->links + versions->count + 1;
     assert(slices >= 1 && slices <= GW__SLICES_MAX && room >= 1);
-    struct gw__waits w = {
+    struct gw__deadlock_state w = {
         .index = index,
         .versions = versions,
         .by_link = by_link,
@@ -177,12 +177,12 @@ enum gw_err gw__waits_play(const struct gw__index *index,
     };
     enum gw_err err = GW_ENOMEM;
     if (w.links && w.applied && w.heads && w.unsent && w.todo && w.queued) {
-        begin_waits(&w);
+        init_progress(&w);
         run_to_end(&w);
         err = is_over(&w) ? GW_OK : GW_EPLAN;
     }
     if (err == GW_EPLAN)
-        gw__cycle_tell(&w, verdict);
+        gw__cycle_describe(&w, verdict);
     free(w.links);
     free(w.applied);
     free(w.heads);

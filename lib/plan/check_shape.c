@@ -84,9 +84,9 @@ static void check_peers(const struct gw__index *index, struct peers *peers,
         .step = step,
         .transfer = t,
         .rank = to > ports ? x->src : x->dst,
-        .hears = to <= ports,
+        .receives = to <= ports,
     };
-    gw__finding_note(found, &many);
+    gw__finding_keep_first(found, &many);
 }
 
 /* `last` is the last transfer on each link so far, counted from 1. */
@@ -103,7 +103,7 @@ static void check_links(const struct gw__index *index, uint32_t *last,
                                         .step = index->step[t],
                                         .transfer = t,
                                         .other = *before - 1};
-            gw__finding_note(found, &twice);
+            gw__finding_keep_first(found, &twice);
         }
         *before = t + 1;
     }

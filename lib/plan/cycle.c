@@ -23,60 +23,62 @@
 
 /* A wait for another link or version. `text` explains it, if the wait can be
  * part of a cycle. */
-struct wait {
+struct dependency {
     uint32_t thing;
     char text[128];
 };
 
 /* The transfer that represents a thing: the next one that a link would push, or
  * the first that helps to write a version. */
-static uint32_t transfer_of(const struct gw__waits *w, uint32_t thing)
+static uint32_t transfer_of(const struct gw__deadlock_state *w, uint32_t thing)
 {
     const struct gw__buckets *writers = &w->versions->writers;
     return thing < w->index->links
-               ? gw__waits_front(w, thing)
+               ? gw__link_front(w, thing)
                : writers->item[writers->begin[thing - w->index->links]];
 }
 
-static struct wait wait_for_version(const struct gw__waits *w, uint32_t version)
+static struct dependency depends_on_version(const struct gw__deadlock_state *w,
+                                            uint32_t version)
 {
-    return (struct wait){.thing = w->index->links + version};
+    return (struct dependency){.thing = w->index->links + version};
 }
 
 /* The next transfer of a link waits for its version, or for room. */
-static struct wait link_waits(const struct gw__waits *w, uint32_t link)
+static struct dependency link_dependency(const struct gw__deadlock_state *w,
+                                         uint32_t link)
 {
-    uint32_t t = gw__waits_front(w, link);
+    uint32_t t = gw__link_front(w, link);
     const struct gw_transfer *x = &w->index->plan->transfers[t];
-    const struct gw__wait_link *l = &w->links[link];
+    const struct gw__link_progress *l = &w->links[link];
     if (l->pushed - l->popped < w->room)
-        return wait_for_version(w, w->versions->read[t]);
-    uint32_t head = gw__waits_head(w, link);
-    struct wait wait = wait_for_version(w, w->versions->write[head]);
-    snprintf(wait.text, sizeof wait.text,
+        return depends_on_version(w, w->versions->read[t]);
+    uint32_t head = gw__link_head(w, link);
+    struct dependency dep = depends_on_version(w, w->versions->write[head]);
+    snprintf(dep.text, sizeof dep.text,
              "rank %u step %u: %u>%u c%u waits for room on %u>%u", x->src,
              w->index->step[t] + 1, x->src, x->dst, x->chunk, x->src, x->dst);
-    return wait;
+    return dep;
 }
 
 /* Does transfer t keep its version from applying, because its slice is not at
  * the head of its link? */
-static bool writer_waits(const struct gw__waits *w, uint32_t t,
-                         struct wait *wait)
+static bool writer_blocks(const struct gw__deadlock_state *w, uint32_t t,
+                          struct dependency *dep)
 {
     const struct gw_transfer *x = &w->index->plan->transfers[t];
-    uint32_t link = w->index->link[t], head = gw__waits_head(w, link);
+    uint32_t link = w->index->link[t], head = gw__link_head(w, link);
     unsigned step = w->index->step[t] + 1;
     if (head == t)
         return false;
     if (head == UINT32_MAX) {
-        wait->thing = link;
-        snprintf(wait->text, sizeof wait->text,
+        dep->thing = link;
+        snprintf(dep->text, sizeof dep->text,
                  "rank %u step %u: c%u waits until %u>%u c%u is sent", x->dst,
                  step, x->chunk, x->src, x->dst, x->chunk);
     } else {
-        *wait = wait_for_version(w, w->versions->write[head]);
-        snprintf(wait->text, sizeof wait->text,
+        *dep = depends_on_version(w, w->versions->write[head]);
+        snprintf(dep->text, sizeof dep->text,
                  "rank %u step %u: %u>%u c%u waits after c%u on the same link",
                  x->dst, step, x->src, x->dst, x->chunk,
                  w->index->plan->transfers[head].chunk);
@@ -86,15 +88,15 @@ static bool writer_waits(const struct gw__waits *w, uint32_t t,
 
 /* A reader of the version before whose slice has not left. On a link transfers
  * are in plan order, so those before the front have been pushed. */
-static uint32_t unsent_reader(const struct gw__waits *w, uint32_t version,
-                              uint32_t slice)
+static uint32_t unsent_reader(const struct gw__deadlock_state *w,
+                              uint32_t version, uint32_t slice)
 {
     const struct gw__buckets *readers = &w->versions->readers;
     uint32_t i = readers->begin[version];
     for (;; i++) {
         assert(i < readers->begin[version + 1]);
         uint32_t t = readers->item[i], link = w->index->link[t];
-        uint32_t front = gw__waits_front(w, link);
+        uint32_t front = gw__link_front(w, link);
         uint32_t pushed = w->links[link].pushed % w->slices;
         if (front < t || (front == t && pushed <= slice))
             return t;
@@ -103,40 +105,43 @@ static uint32_t unsent_reader(const struct gw__waits *w, uint32_t version,
 
 /* A version waits for its writers, for the version before it, or for ranks that
  * have yet to send the version before it. */
-static struct wait version_waits(const struct gw__waits *w, uint32_t version)
+static struct dependency version_dependency(const struct gw__deadlock_state *w,
+                                            uint32_t version)
 {
     const struct gw__buckets *writers = &w->versions->writers;
     const struct gw_transfer *all = w->index->plan->transfers;
     uint32_t begin = writers->begin[version], end = writers->begin[version + 1];
     uint32_t slice = w->applied[version], t = writers->item[begin];
-    struct wait wait;
+    struct dependency dep;
     for (uint32_t i = begin; i < end; i++)
-        if (writer_waits(w, writers->item[i], &wait))
-            return wait;
+        if (writer_blocks(w, writers->item[i], &dep))
+            return dep;
     if (w->applied[version - 1] <= slice)
-        return wait_for_version(w, version - 1);
+        return depends_on_version(w, version - 1);
     uint32_t reader = unsent_reader(w, version - 1, slice);
     const struct gw_transfer *x = &all[reader];
-    wait.thing = w->index->link[reader];
-    snprintf(wait.text, sizeof wait.text,
+    dep.thing = w->index->link[reader];
+    snprintf(dep.text, sizeof dep.text,
              "rank %u step %u: c%u waits until %u>%u c%u has left", all[t].dst,
              w->index->step[t] + 1, x->chunk, x->src, x->dst, x->chunk);
-    return wait;
+    return dep;
 }
 
-static struct wait waits(const struct gw__waits *w, uint32_t thing)
+static struct dependency dependency_of(const struct gw__deadlock_state *w,
+                                       uint32_t thing)
 {
-    return thing < w->index->links ? link_waits(w, thing)
-                                   : version_waits(w, thing - w->index->links);
+    return thing < w->index->links
+               ? link_dependency(w, thing)
+               : version_dependency(w, thing - w->index->links);
 }
 
 /* A link whose front cannot move, or the version of its head. */
-static uint32_t first_stuck(const struct gw__waits *w)
+static uint32_t first_stuck(const struct gw__deadlock_state *w)
 {
     uint32_t best = UINT32_MAX, best_transfer = UINT32_MAX;
     for (uint32_t link = 0; link < w->index->links; link++) {
-        uint32_t front = gw__waits_front(w, link);
-        uint32_t head = gw__waits_head(w, link);
+        uint32_t front = gw__link_front(w, link);
+        uint32_t head = gw__link_head(w, link);
         uint32_t t = head != UINT32_MAX ? head : front;
         if (t >= best_transfer)
             continue;
@@ -151,17 +156,17 @@ static uint32_t first_stuck(const struct gw__waits *w)
 /* The first thing that we meet twice when we follow the waits is on the cycle.
  * `queued`, all clear now that the game's worklist is empty, marks the things
  * that we have met. */
-static uint32_t on_cycle(const struct gw__waits *w)
+static uint32_t on_cycle(const struct gw__deadlock_state *w)
 {
     uint32_t thing = first_stuck(w);
     while (!w->queued[thing]) {
         w->queued[thing] = true;
-        thing = waits(w, thing).thing;
+        thing = dependency_of(w, thing).thing;
     }
     return thing;
 }
 
-static uint32_t earliest(const struct gw__waits *w, uint32_t any,
+static uint32_t earliest(const struct gw__deadlock_state *w, uint32_t any,
                          unsigned *length)
 {
     uint32_t best = any, thing = any;
@@ -169,13 +174,14 @@ static uint32_t earliest(const struct gw__waits *w, uint32_t any,
     do {
         if (transfer_of(w, thing) < transfer_of(w, best))
             best = thing;
-        thing = waits(w, thing).thing;
+        thing = dependency_of(w, thing).thing;
         ++*length;
     } while (thing != any);
     return best;
 }
 
-void gw__cycle_tell(const struct gw__waits *w, struct gw_verdict *verdict)
+void gw__cycle_describe(const struct gw__deadlock_state *w,
+                        struct gw_verdict *verdict)
 {
     unsigned length;
     uint32_t first = earliest(w, on_cycle(w), &length);
@@ -196,8 +202,8 @@ void gw__cycle_tell(const struct gw__waits *w, struct gw_verdict *verdict)
              whole ? "chunk" : "slice", w->room == 1 ? "" : "s");
     uint32_t thing = first;
     do {
-        struct wait wait = waits(w, thing);
-        gw__history_add(verdict, "%s", wait.text);
-        thing = wait.thing;
+        struct dependency dep = dependency_of(w, thing);
+        gw__history_add(verdict, "%s", dep.text);
+        thing = dep.thing;
     } while (thing != first);
 }

@@ -20,7 +20,7 @@
 
 enum { SET_TEXT = 28, RANKS_TEXT = 96, LINES_MAX = 28, ALL_MEMBERS = -1 };
 
-struct story {
+struct history {
     const struct gw__index *index;
     const struct gw_plan *plan;
     const struct gw__finding *finding;
@@ -32,34 +32,34 @@ struct story {
     const uint32_t *item; /* the chunk's transfers, up to the fault */
     uint32_t items;
     bool *carries; /* of each item: the value that it carries matters */
-    bool *told;    /* of each item: it is in the history */
+    bool *listed;  /* of each item: it is in the history */
     bool *live;    /* of each rank: its value, at this step, matters */
-    uint32_t untold_lines;
+    uint32_t omitted_lines;
 };
 
-static const struct gw_transfer *at(const struct story *s, uint32_t i)
+static const struct gw_transfer *at(const struct history *s, uint32_t i)
 {
     return &s->plan->transfers[s->item[i]];
 }
 
-static uint32_t step_at(const struct story *s, uint32_t i)
+static uint32_t step_at(const struct history *s, uint32_t i)
 {
     return s->index->step[s->item[i]];
 }
 
 /* The item at fault; a fault at the end has none. */
-static bool is_fault(const struct story *s, uint32_t i)
+static bool is_fault(const struct history *s, uint32_t i)
 {
     return s->finding->fault == GW_FAULT_DOUBLE && i + 1 == s->items;
 }
 
-static const char *plural(const struct story *s, const uint64_t *set)
+static const char *plural(const struct history *s, const uint64_t *set)
 {
     return gw__sets_count(&s->sets, set) == 1 ? "rank" : "ranks";
 }
 
 /* Executes the items and shows each to `see` before it writes. */
-static void replay(struct story *s, void (*see)(struct story *, uint32_t))
+static void replay(struct history *s, void (*visit)(struct history *, uint32_t))
 {
     unsigned chunk = s->verdict->chunk;
     gw__sets_commit(&s->sets);
@@ -69,7 +69,7 @@ static void replay(struct story *s, void (*see)(struct story *, uint32_t))
         const struct gw_transfer *x = at(s, i);
         if (i > 0 && step_at(s, i) != step_at(s, i - 1))
             gw__sets_commit(&s->sets);
-        see(s, i);
+        visit(s, i);
         if (!is_fault(s, i))
             gw__sets_write(&s->sets, x->dst, x->src, x->action);
     }
@@ -77,22 +77,22 @@ static void replay(struct story *s, void (*see)(struct story *, uint32_t))
         gw__sets_commit(&s->sets);
 }
 
-static void see_nothing(struct story *s, uint32_t i)
+static void visit_nothing(struct history *s, uint32_t i)
 {
     (void)s;
     (void)i;
 }
 
-static void see_carried(struct story *s, uint32_t i)
+static void visit_carried(struct history *s, uint32_t i)
 {
     const uint64_t *sent = gw__sets_before(&s->sets, at(s, i)->src);
     s->carries[i] =
         s->member == ALL_MEMBERS || gw__sets_has(sent, (unsigned)s->member);
 }
 
-static void see_and_tell(struct story *s, uint32_t i)
+static void visit_listed(struct history *s, uint32_t i)
 {
-    if (!s->told[i] || (s->untold_lines > 0 && s->untold_lines--))
+    if (!s->listed[i] || (s->omitted_lines > 0 && s->omitted_lines--))
         return;
     const struct gw_transfer *x = at(s, i);
     const struct gw__sets *sets = &s->sets;
@@ -119,43 +119,43 @@ static void see_and_tell(struct story *s, uint32_t i)
 
 /* One step backwards: a transfer that wrote a live value is included; the
  * source's own value, from before the step, becomes live in its place. */
-static void mark_step(struct story *s, uint32_t begin, uint32_t end)
+static void mark_step(struct history *s, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = begin; i < end; i++)
         if (s->live[at(s, i)->dst] && s->carries[i])
-            s->told[i] = true;
+            s->listed[i] = true;
     for (uint32_t i = begin; i < end; i++) {
         bool only_source =
             s->member != ALL_MEMBERS || at(s, i)->action == GW_REPLACE;
-        if (s->told[i] && only_source)
+        if (s->listed[i] && only_source)
             s->live[at(s, i)->dst] = false;
     }
     for (uint32_t i = begin; i < end; i++)
-        if (s->told[i])
+        if (s->listed[i])
             s->live[at(s, i)->src] = true;
 }
 
 /* Marks the faulty transfer, and the earlier additions of its step that carried
  * the doubled rank. If there are none, the rank came in an earlier step.
  * Returns where the step begins. */
-static uint32_t mark_fault(struct story *s)
+static uint32_t mark_fault(struct history *s)
 {
     uint32_t fault = s->items - 1, i = fault;
     const struct gw_transfer *x = at(s, fault);
-    s->told[fault] = true;
+    s->listed[fault] = true;
     s->live[x->src] = s->live[x->dst] = true;
     while (i > 0 && step_at(s, i - 1) == step_at(s, fault)) {
         i--;
         if (at(s, i)->dst != x->dst || !s->carries[i])
             continue;
-        s->told[i] = true;
+        s->listed[i] = true;
         s->live[x->dst] = false;
         s->live[at(s, i)->src] = true;
     }
     return i;
 }
 
-static void mark(struct story *s)
+static void mark(struct history *s)
 {
     uint32_t end = s->items;
     if (s->finding->fault == GW_FAULT_DOUBLE)
@@ -171,13 +171,13 @@ static void mark(struct story *s)
     }
     uint32_t lines = 0;
     for (uint32_t i = 0; i < s->items; i++)
-        lines += s->told[i];
-    s->untold_lines = lines > LINES_MAX ? lines - LINES_MAX : 0;
-    if (s->untold_lines)
-        gw__history_add(s->verdict, "(%u earlier transfers)", s->untold_lines);
+        lines += s->listed[i];
+    s->omitted_lines = lines > LINES_MAX ? lines - LINES_MAX : 0;
+    if (s->omitted_lines)
+        gw__history_add(s->verdict, "(%u earlier transfers)", s->omitted_lines);
 }
 
-static void say_double(struct story *s)
+static void describe_double(struct history *s)
 {
     struct gw_verdict *v = s->verdict;
     char ranks[RANKS_TEXT];
@@ -200,7 +200,7 @@ static void say_double(struct story *s)
     }
 }
 
-static void say_incomplete(struct story *s)
+static void describe_incomplete(struct history *s)
 {
     struct gw_verdict *v = s->verdict;
     char ranks[RANKS_TEXT];
@@ -223,17 +223,17 @@ static void say_incomplete(struct story *s)
                  v->step, v->dst, v->chunk, plural(s, s->wrong), ranks);
 }
 
-static void write_story(struct story *s)
+static void write_history(struct history *s)
 {
     struct gw_verdict *v = s->verdict;
-    replay(s, see_nothing);
+    replay(s, visit_nothing);
     if (s->finding->fault == GW_FAULT_DOUBLE)
-        say_double(s);
+        describe_double(s);
     else
-        say_incomplete(s);
-    replay(s, see_carried);
+        describe_incomplete(s);
+    replay(s, visit_carried);
     mark(s);
-    replay(s, see_and_tell);
+    replay(s, visit_listed);
     if (s->finding->fault == GW_FAULT_DOUBLE)
         return;
     char has[SET_TEXT];
@@ -244,19 +244,20 @@ static void write_story(struct story *s)
         gw__history_add(v, "end: rank %u c%u has {%s}", v->dst, v->chunk, has);
 }
 
-enum gw_err gw__history_tell(const struct gw__index *index,
-                             const struct gw__finding *finding,
-                             struct gw_verdict *verdict, struct gw_error *why)
+enum gw_err gw__history_describe(const struct gw__index *index,
+                                 const struct gw__finding *finding,
+                                 struct gw_verdict *verdict,
+                                 struct gw_error *why)
 {
     const struct gw_plan *plan = index->plan;
     uint32_t begin = index->by_chunk.begin[verdict->chunk];
     uint32_t end = index->by_chunk.begin[verdict->chunk + 1];
-    struct story s = {.index = index,
-                      .plan = plan,
-                      .finding = finding,
-                      .verdict = verdict,
-                      .member = ALL_MEMBERS,
-                      .item = index->by_chunk.item + begin};
+    struct history s = {.index = index,
+                        .plan = plan,
+                        .finding = finding,
+                        .verdict = verdict,
+                        .member = ALL_MEMBERS,
+                        .item = index->by_chunk.item + begin};
     while (begin + s.items < end && (finding->fault == GW_FAULT_INCOMPLETE ||
                                      s.item[s.items] <= finding->transfer))
         s.items++;
@@ -266,13 +267,13 @@ enum gw_err gw__history_tell(const struct gw__index *index,
     gw__sets_from(&s.sets, index->start);
     s.wrong = calloc(s.sets.words, sizeof *s.wrong);
     s.carries = calloc(s.items + 1, sizeof *s.carries);
-    s.told = calloc(s.items + 1, sizeof *s.told);
+    s.listed = calloc(s.items + 1, sizeof *s.listed);
     s.live = calloc(plan->ranks, sizeof *s.live);
-    bool room = s.wrong && s.carries && s.told && s.live;
+    bool room = s.wrong && s.carries && s.listed && s.live;
     if (room)
-        write_story(&s);
+        write_history(&s);
     free(s.live);
-    free(s.told);
+    free(s.listed);
     free(s.carries);
     free(s.wrong);
     gw__sets_fini(&s.sets);

@@ -113,16 +113,16 @@ bool gw_plan_wants(const struct gw_plan *plan, unsigned rank, unsigned chunk)
 }
 
 /* Where part i begins if `units` are divided into `parts`. */
-static size_t begin_of_part(size_t units, unsigned parts, unsigned i)
+static size_t begin_of_part(size_t grains, unsigned parts, unsigned i)
 {
-    size_t whole = units / parts, rest = units % parts;
+    size_t whole = grains / parts, rest = grains % parts;
     return whole * i + (i < rest ? i : rest);
 }
 
 void gw_plan_extent(const struct gw_plan *plan, unsigned chunk, size_t count,
                     size_t elem_bytes, size_t *offset, size_t *length)
 {
-    enum { LINE_BYTES = 64, WORTH_ALIGNING_BYTES = 4096 };
+    enum { LINE_BYTES = 64, ALIGN_BYTES_MIN = 4096 };
     unsigned parts = gw_plan_segments(plan);
     unsigned part = chunk % parts;
     assert(chunk < plan->chunks);
@@ -132,12 +132,12 @@ void gw_plan_extent(const struct gw_plan *plan, unsigned chunk, size_t count,
         *length = count;
         return;
     }
-    size_t unit = count / parts * elem_bytes >= WORTH_ALIGNING_BYTES
-                      ? LINE_BYTES / elem_bytes
-                      : 1;
-    size_t units = (count + unit - 1) / unit;
-    size_t begin = begin_of_part(units, parts, part) * unit;
-    size_t end = begin_of_part(units, parts, part + 1) * unit;
+    size_t grain = count / parts * elem_bytes >= ALIGN_BYTES_MIN
+                       ? LINE_BYTES / elem_bytes
+                       : 1;
+    size_t grains = (count + grain - 1) / grain;
+    size_t begin = begin_of_part(grains, parts, part) * grain;
+    size_t end = begin_of_part(grains, parts, part + 1) * grain;
     begin = begin < count ? begin : count;
     end = end < count ? end : count;
     *offset = begin;

@@ -28,7 +28,7 @@ struct gw__run {
 struct gw__run_sink {
     void *context;
     /* Returns false to stop (for example when memory is short). */
-    bool (*take)(void *context, const struct gw__run *run);
+    bool (*add)(void *context, const struct gw__run *run);
 };
 
 /* Are runs passed on to a sink? Then their order within a message does not

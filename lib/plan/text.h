@@ -66,7 +66,7 @@ struct gw__lexer {
 void gw__lex_line(struct gw__lexer *lexer);
 void gw__lex_next(struct gw__lexer *lexer);
 /* Consumes the token if it is of this kind. */
-bool gw__lex_take(struct gw__lexer *lexer, int kind);
+bool gw__lex_accept(struct gw__lexer *lexer, int kind);
 /* Consumes the token or fails with "expected WHAT, found ...". */
 bool gw__lex_expect(struct gw__lexer *lexer, int kind, const char *what);
 bool gw__lex_is_word(const struct gw__lexer *lexer, const char *word);

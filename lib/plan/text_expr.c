@@ -100,9 +100,9 @@ static bool parse_primary(struct gw__script *script)
     struct gw__lexer *lexer = &script->lexer;
     struct gw__token token = lexer->token;
     struct gw__expr inside;
-    if (gw__lex_take(lexer, GW__NUMBER))
+    if (gw__lex_accept(lexer, GW__NUMBER))
         return emit(script, GW__OP_NUMBER, token.offset, token.number);
-    if (gw__lex_take(lexer, '('))
+    if (gw__lex_accept(lexer, '('))
         return gw__expr_parse(script, &inside) &&
                gw__lex_expect(lexer, ')', "`)`");
     if (gw__lex_is_word(lexer, "min"))
@@ -121,7 +121,7 @@ static bool parse_power(struct gw__script *script)
     uint32_t offset = script->lexer.token.offset;
     if (!parse_primary(script))
         return false;
-    if (!gw__lex_take(&script->lexer, GW__POWER))
+    if (!gw__lex_accept(&script->lexer, GW__POWER))
         return true;
     return parse_unary(script) && emit(script, GW__OP_POWER, offset, 0);
 }
@@ -136,7 +136,7 @@ static bool parse_unary(struct gw__script *script)
             script->lexer.source, offset,
             "the expression is nested more than %d levels deep", GW__DEPTH_MAX);
     script->depth++;
-    if (gw__lex_take(&script->lexer, '-'))
+    if (gw__lex_accept(&script->lexer, '-'))
         parsed = parse_unary(script) && emit(script, GW__OP_NEGATE, offset, 0);
     else
         parsed = parse_power(script);
@@ -150,11 +150,11 @@ static bool parse_term(struct gw__script *script)
     bool parsed = parse_unary(script);
     while (parsed) {
         uint32_t code;
-        if (gw__lex_take(&script->lexer, '*'))
+        if (gw__lex_accept(&script->lexer, '*'))
             code = GW__OP_MULTIPLY;
-        else if (gw__lex_take(&script->lexer, '/'))
+        else if (gw__lex_accept(&script->lexer, '/'))
             code = GW__OP_DIVIDE;
-        else if (gw__lex_take(&script->lexer, '%'))
+        else if (gw__lex_accept(&script->lexer, '%'))
             code = GW__OP_MODULO;
         else
             break;
@@ -169,9 +169,9 @@ static bool parse_sum(struct gw__script *script)
     bool parsed = parse_term(script);
     while (parsed) {
         uint32_t code;
-        if (gw__lex_take(&script->lexer, '+'))
+        if (gw__lex_accept(&script->lexer, '+'))
             code = GW__OP_ADD;
-        else if (gw__lex_take(&script->lexer, '-'))
+        else if (gw__lex_accept(&script->lexer, '-'))
             code = GW__OP_SUBTRACT;
         else
             break;
@@ -185,7 +185,7 @@ bool gw__expr_parse(struct gw__script *script, struct gw__expr *expr)
     uint32_t offset = script->lexer.token.offset;
     expr->begin = (uint32_t)script->op_count;
     bool parsed = parse_sum(script);
-    while (parsed && gw__lex_take(&script->lexer, '^'))
+    while (parsed && gw__lex_accept(&script->lexer, '^'))
         parsed = parse_sum(script) && emit(script, GW__OP_XOR, offset, 0);
     expr->end = (uint32_t)script->op_count;
     return parsed;

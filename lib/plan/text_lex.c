@@ -102,7 +102,7 @@ void gw__lex_line(struct gw__lexer *lexer)
         lexer->indent = 0;
 }
 
-bool gw__lex_take(struct gw__lexer *lexer, int kind)
+bool gw__lex_accept(struct gw__lexer *lexer, int kind)
 {
     if (lexer->token.kind != kind)
         return false;
@@ -112,7 +112,7 @@ bool gw__lex_take(struct gw__lexer *lexer, int kind)
 
 bool gw__lex_expect(struct gw__lexer *lexer, int kind, const char *what)
 {
-    return gw__lex_take(lexer, kind) || gw__lex_unexpected(lexer, what);
+    return gw__lex_accept(lexer, kind) || gw__lex_unexpected(lexer, what);
 }
 
 bool gw__lex_unexpected(struct gw__lexer *lexer, const char *what)

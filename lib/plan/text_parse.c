@@ -69,16 +69,16 @@ static bool check_variable(struct gw__script *script)
     enum { NAME_MAX_LENGTH = 31 };
     struct gw__lexer *lexer = &script->lexer;
     struct gw__token name = lexer->token;
-    bool taken = gw__name_slot(script, name) != GW__SLOTS;
+    bool in_use = gw__name_slot(script, name) != GW__SLOTS;
     if (name.kind != GW__WORD)
         return gw__lex_unexpected(lexer, "the name of a variable");
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        taken = taken || gw__lex_is_word(lexer, reserved[i]);
-    if (taken || name.length > NAME_MAX_LENGTH)
+        in_use = in_use || gw__lex_is_word(lexer, reserved[i]);
+    if (in_use || name.length > NAME_MAX_LENGTH)
         return gw__source_fail(
             lexer->source, name.offset,
-            taken ? "the name is already in use"
-                  : "the name must have at most 31 characters");
+            in_use ? "the name is already in use"
+                   : "the name must have at most 31 characters");
     if (script->scope == GW__SLOTS)
         return gw__source_fail(lexer->source, name.offset,
                                "loops are nested more than %d levels deep",

@@ -50,9 +50,9 @@ static void set_sentence(struct gw_verdict *verdict, const char *format, ...)
     va_end(args);
 }
 
-static void tell_shape(const struct gw__index *index,
-                       const struct gw__finding *finding,
-                       struct gw_verdict *verdict)
+static void describe_shape(const struct gw__index *index,
+                           const struct gw__finding *finding,
+                           struct gw_verdict *verdict)
 {
     const struct gw_plan *plan = index->plan;
     const char *name = gw_collective_name(plan->collective);
@@ -77,27 +77,27 @@ static void tell_shape(const struct gw__index *index,
 }
 
 /* The history lists the transfers of that rank in that step. */
-static void tell_ports(const struct gw__index *index,
-                       const struct gw__finding *finding,
-                       struct gw_verdict *verdict)
+static void describe_ports(const struct gw__index *index,
+                           const struct gw__finding *finding,
+                           struct gw_verdict *verdict)
 {
     const struct gw_plan *plan = index->plan;
-    set_sentence(verdict,
-                 "step %u: %u>%u c%u: rank %u %s more than ports=%u %s",
-                 verdict->step, verdict->src, verdict->dst, verdict->chunk,
-                 finding->rank, finding->hears ? "receives from" : "sends to",
-                 plan->ports, plan->ports == 1 ? "peer" : "peers");
+    set_sentence(
+        verdict, "step %u: %u>%u c%u: rank %u %s more than ports=%u %s",
+        verdict->step, verdict->src, verdict->dst, verdict->chunk,
+        finding->rank, finding->receives ? "receives from" : "sends to",
+        plan->ports, plan->ports == 1 ? "peer" : "peers");
     size_t end = plan->step_begin[finding->step + 1];
     for (size_t t = plan->step_begin[finding->step]; t < end; t++) {
         const struct gw_transfer *x = &plan->transfers[t];
-        if (finding->rank == (finding->hears ? x->dst : x->src))
+        if (finding->rank == (finding->receives ? x->dst : x->src))
             gw__history_add_transfer(index, (uint32_t)t, verdict);
     }
 }
 
-static void tell_conflict(const struct gw__index *index,
-                          const struct gw__finding *finding,
-                          struct gw_verdict *verdict)
+static void describe_conflict(const struct gw__index *index,
+                              const struct gw__finding *finding,
+                              struct gw_verdict *verdict)
 {
     const struct gw_transfer *x = &index->plan->transfers[finding->transfer];
     const struct gw_transfer *y = &index->plan->transfers[finding->other];
@@ -126,9 +126,9 @@ static bool holds_at_first(const struct gw__index *index, unsigned rank,
 }
 
 /* The history shows which ranks hold the value and when it arrives. */
-static void tell_absent(const struct gw__index *index,
-                        const struct gw__finding *finding,
-                        struct gw_verdict *verdict)
+static void describe_absent(const struct gw__index *index,
+                            const struct gw__finding *finding,
+                            struct gw_verdict *verdict)
 {
     const struct gw_plan *plan = index->plan;
     const struct gw_transfer *x = &plan->transfers[finding->transfer];
@@ -172,26 +172,27 @@ static void set_location(const struct gw__index *index,
     }
 }
 
-enum gw_err gw__verdict_tell(const struct gw__index *index,
-                             const struct gw__finding *finding,
-                             struct gw_verdict *verdict, struct gw_error *why)
+enum gw_err gw__verdict_describe(const struct gw__index *index,
+                                 const struct gw__finding *finding,
+                                 struct gw_verdict *verdict,
+                                 struct gw_error *why)
 {
     set_location(index, finding, verdict);
     switch (finding->fault) {
     case GW_FAULT_SHAPE:
-        tell_shape(index, finding, verdict);
+        describe_shape(index, finding, verdict);
         break;
     case GW_FAULT_PORTS:
-        tell_ports(index, finding, verdict);
+        describe_ports(index, finding, verdict);
         break;
     case GW_FAULT_CONFLICT:
-        tell_conflict(index, finding, verdict);
+        describe_conflict(index, finding, verdict);
         break;
     case GW_FAULT_ABSENT:
-        tell_absent(index, finding, verdict);
+        describe_absent(index, finding, verdict);
         break;
     default:
-        return gw__history_tell(index, finding, verdict, why);
+        return gw__history_describe(index, finding, verdict, why);
     }
     return GW_EPLAN;
 }

@@ -26,8 +26,8 @@ const char *gw_fault_name(enum gw_fault fault)
     return fault < sizeof names / sizeof *names ? names[fault] : "?";
 }
 
-void gw__finding_note(struct gw__finding *found,
-                      const struct gw__finding *another)
+void gw__finding_keep_first(struct gw__finding *found,
+                            const struct gw__finding *another)
 {
     bool earlier =
         another->step < found->step ||
@@ -36,9 +36,9 @@ void gw__finding_note(struct gw__finding *found,
         *found = *another;
 }
 
-static enum gw_err check_meaning(const struct gw__index *index,
-                                 struct gw_verdict *verdict,
-                                 struct gw_error *why)
+static enum gw_err check_semantics(const struct gw__index *index,
+                                   struct gw_verdict *verdict,
+                                   struct gw_error *why)
 {
     struct gw__finding found = {.fault = GW_FAULT_NONE};
     enum gw_err err = gw__check_shape(index, &found, why);
@@ -46,12 +46,13 @@ static enum gw_err check_meaning(const struct gw__index *index,
         err = gw__check_dataflow(index, &found, why);
     if (err || found.fault == GW_FAULT_NONE)
         return err;
-    return gw__verdict_tell(index, &found, verdict, why);
+    return gw__verdict_describe(index, &found, verdict, why);
 }
 
-static enum gw_err check_waits(const struct gw__index *index,
-                               unsigned link_chunks, struct gw_verdict *verdict,
-                               struct gw_error *why)
+static enum gw_err check_deadlocks(const struct gw__index *index,
+                                   unsigned link_chunks,
+                                   struct gw_verdict *verdict,
+                                   struct gw_error *why)
 {
     struct gw__versions versions;
     struct gw__buckets by_link;
@@ -63,11 +64,11 @@ static enum gw_err check_waits(const struct gw__index *index,
         gw__versions_fini(&versions);
         return gw_fail(why, GW_ENOMEM, "%u links", index->links);
     }
-    err = gw__waits_play(index, &versions, &by_link, RENDEZVOUS_SLICES,
-                         RENDEZVOUS_ROOM, verdict, why);
+    err = gw__check_deadlock(index, &versions, &by_link, RENDEZVOUS_SLICES,
+                             RENDEZVOUS_ROOM, verdict, why);
     if (!err)
-        err = gw__waits_play(index, &versions, &by_link, 1,
-                             link_chunks ? link_chunks : 1, verdict, why);
+        err = gw__check_deadlock(index, &versions, &by_link, 1,
+                                 link_chunks ? link_chunks : 1, verdict, why);
     gw__buckets_fini(&by_link);
     gw__versions_fini(&versions);
     return err;
@@ -83,9 +84,9 @@ static enum gw_err verify(const struct gw_plan *plan,
     if (err)
         return err;
     index.start = start;
-    err = check_meaning(&index, verdict, why);
+    err = check_semantics(&index, verdict, why);
     if (!err)
-        err = check_waits(&index, link_chunks, verdict, why);
+        err = check_deadlocks(&index, link_chunks, verdict, why);
     gw__index_fini(&index);
     return err == GW_EPLAN ? gw_fail(why, err, "%s", verdict->sentence) : err;
 }

@@ -24,13 +24,14 @@ struct gw__finding {
     unsigned rank;     /* at the end: the rank with the wrong set;
                           GW_FAULT_PORTS: with too many peers */
     unsigned chunk;
-    bool hears; /* GW_FAULT_PORTS: receives from too many peers; else sends to
+    bool
+        receives; /* GW_FAULT_PORTS: receives from too many peers; else sends to
                    too many */
 };
 
 /* Keeps in *found the fault that comes first in the plan. */
-void gw__finding_note(struct gw__finding *found,
-                      const struct gw__finding *another);
+void gw__finding_keep_first(struct gw__finding *found,
+                            const struct gw__finding *another);
 
 GW_MUST_CHECK enum gw_err gw__check_shape(const struct gw__index *index,
                                           struct gw__finding *found,
@@ -40,10 +41,10 @@ GW_MUST_CHECK enum gw_err gw__check_dataflow(const struct gw__index *index,
                                              struct gw_error *why);
 
 /* Fills *verdict from a finding of any kind but GW_FAULT_DEADLOCK. */
-GW_MUST_CHECK enum gw_err gw__verdict_tell(const struct gw__index *index,
-                                           const struct gw__finding *finding,
-                                           struct gw_verdict *verdict,
-                                           struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__verdict_describe(const struct gw__index *index,
+                     const struct gw__finding *finding,
+                     struct gw_verdict *verdict, struct gw_error *why);
 
 /* Each step's writes into one (rank, chunk) make a new version of it. So each
  * transfer reads one version and takes part in writing one. The versions of a
@@ -65,19 +66,19 @@ void gw__versions_fini(struct gw__versions *versions);
 
 /* Progress of a link; its items are its transfers' slices, in plan order,
  * counted from the beginning of the plan. */
-struct gw__wait_link {
+struct gw__link_progress {
     uint32_t pushed;
     uint32_t popped;
 };
 
 /* The game of waits: the progress of each link and version. */
-struct gw__waits {
+struct gw__deadlock_state {
     const struct gw__index *index;
     const struct gw__versions *versions;
     const struct gw__buckets *by_link;
     unsigned slices; /* per chunk */
     unsigned room;   /* capacity of a link, in slices */
-    struct gw__wait_link *links;
+    struct gw__link_progress *links;
     uint8_t *applied; /* of each version: slices that have been written */
     uint32_t *heads;  /* of each version: the number of its links whose head is
                          its next slice */
@@ -88,29 +89,28 @@ struct gw__waits {
 };
 
 /* The transfer that a link would push next, or UINT32_MAX. */
-uint32_t gw__waits_front(const struct gw__waits *waits, uint32_t link);
+uint32_t gw__link_front(const struct gw__deadlock_state *state, uint32_t link);
 /* The transfer whose slice is at the head of the link, or UINT32_MAX. */
-uint32_t gw__waits_head(const struct gw__waits *waits, uint32_t link);
+uint32_t gw__link_head(const struct gw__deadlock_state *state, uint32_t link);
 
 /* Plays with `slices` (at most GW__SLICES_MAX) per chunk and `room` slices per
  * link. GW_OK, GW_ENOMEM, or GW_EPLAN with *verdict filled. */
 enum { GW__SLICES_MAX = 3 };
-GW_MUST_CHECK enum gw_err gw__waits_play(const struct gw__index *index,
-                                         const struct gw__versions *versions,
-                                         const struct gw__buckets *by_link,
-                                         unsigned slices, unsigned room,
-                                         struct gw_verdict *verdict,
-                                         struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__check_deadlock(
+    const struct gw__index *index, const struct gw__versions *versions,
+    const struct gw__buckets *by_link, unsigned slices, unsigned room,
+    struct gw_verdict *verdict, struct gw_error *why);
 
 /* Fills *verdict from a deadlocked game. */
-void gw__cycle_tell(const struct gw__waits *waits, struct gw_verdict *verdict);
+void gw__cycle_describe(const struct gw__deadlock_state *state,
+                        struct gw_verdict *verdict);
 
 /* Fills verdict->history from a finding, and verdict->sentence if that needs
  * the sets: GW_FAULT_DOUBLE and GW_FAULT_INCOMPLETE. */
-GW_MUST_CHECK enum gw_err gw__history_tell(const struct gw__index *index,
-                                           const struct gw__finding *finding,
-                                           struct gw_verdict *verdict,
-                                           struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__history_describe(const struct gw__index *index,
+                     const struct gw__finding *finding,
+                     struct gw_verdict *verdict, struct gw_error *why);
 /* '+', '=' or '|'. */
 char gw__action_sign(unsigned action);
 /* Appends a line; one that does not fit is dropped. */

@@ -32,8 +32,8 @@ enum {
     PLACE_S = 10
 };
 
-struct gw_ps_local {
-    struct gw_ps_local_config config;
+struct gw_ps_cluster {
+    struct gw_ps_cluster_config config;
     struct gw_ps_server_config server; /* template for all servers */
     uint64_t token;
     char directory[PATH_ROOM];
@@ -46,11 +46,11 @@ struct gw_ps_local {
     char client_endpoints[CLIENTS_MAX][ENDPOINT_ROOM];
 };
 
-static void endpoint(const struct gw_ps_local *local, unsigned node,
+static void endpoint(const struct gw_ps_cluster *cluster, unsigned node,
                      char out[ENDPOINT_ROOM])
 {
     snprintf(out, ENDPOINT_ROOM, "ipc://@gradwire-%llx-%u",
-             (unsigned long long)local->token, node);
+             (unsigned long long)cluster->token, node);
 }
 
 /* ---- the controller ---- */
@@ -74,32 +74,32 @@ static enum gw_err hold_port(char out[32], int *fd, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err start_controller(struct gw_ps_local *local,
+static enum gw_err start_controller(struct gw_ps_cluster *cluster,
                                     struct gw_error *why)
 {
     const char *under = getenv("TMPDIR");
     const unsigned nodes[] = {CONTROLLER};
     char address[32];
     const char *const addresses[] = {address};
-    snprintf(local->directory, sizeof local->directory, "%s/gradwire-XXXXXX",
-             under && *under ? under : "/tmp");
-    if (!mkdtemp(local->directory)) {
-        local->directory[0] = 0;
+    snprintf(cluster->directory, sizeof cluster->directory,
+             "%s/gradwire-XXXXXX", under && *under ? under : "/tmp");
+    if (!mkdtemp(cluster->directory)) {
+        cluster->directory[0] = 0;
         return gw_fail_errno(why, "a directory for the controller");
     }
-    endpoint(local, CONTROLLER, local->controller_endpoint);
+    endpoint(cluster, CONTROLLER, cluster->controller_endpoint);
     const struct gw__controller_config config = {
         .count = 1,
         .nodes = nodes,
         .raft_addresses = addresses,
-        .directory = local->directory,
+        .directory = cluster->directory,
         .channel = {.node = CONTROLLER,
-                    .endpoint = local->controller_endpoint,
-                    .token = local->token}};
+                    .endpoint = cluster->controller_endpoint,
+                    .token = cluster->token}};
     int held;
     enum gw_err err = hold_port(address, &held, why);
     if (!err)
-        err = gw__controller_start(&config, &local->controller, why);
+        err = gw__controller_start(&config, &cluster->controller, why);
     if (held >= 0)
         close(held);
     return err;
@@ -107,7 +107,7 @@ static enum gw_err start_controller(struct gw_ps_local *local,
 
 /* ---- the observer ---- */
 
-static enum gw_err start_observer(struct gw_ps_local *local,
+static enum gw_err start_observer(struct gw_ps_cluster *cluster,
                                   struct gw_error *why)
 {
     char own[ENDPOINT_ROOM];
@@ -115,25 +115,25 @@ static enum gw_err start_observer(struct gw_ps_local *local,
         .node = OBSERVER,
         .role = GW__OBSERVER,
         .endpoint = own,
-        .token = local->token,
+        .token = cluster->token,
         .controller_count = 1,
-        .controllers = {{CONTROLLER, local->controller_endpoint}}};
-    endpoint(local, OBSERVER, own);
-    enum gw_err err = gw__session_init(&local->observer, &config, why);
-    return err ? err : gw__session_start(&local->observer, 0, why);
+        .controllers = {{CONTROLLER, cluster->controller_endpoint}}};
+    endpoint(cluster, OBSERVER, own);
+    enum gw_err err = gw__session_init(&cluster->observer, &config, why);
+    return err ? err : gw__session_start(&cluster->observer, 0, why);
 }
 
-static enum gw_err request_routes(struct gw_ps_local *local)
+static enum gw_err request_routes(struct gw_ps_cluster *cluster)
 {
     const struct gw__command command = {
         .kind = GW__CMD_ROUTES,
-        .routes = {.slots = local->config.slots,
-                   .replicas = local->config.replicas,
-                   .servers = local->config.servers}};
-    return gw__session_command(&local->observer, &command, TAG_ROUTES);
+        .routes = {.slots = cluster->config.slots,
+                   .replicas = cluster->config.replicas,
+                   .servers = cluster->config.servers}};
+    return gw__session_command(&cluster->observer, &command, TAG_ROUTES);
 }
 
-static bool is_placed(const struct gw__routes *routes)
+static bool has_primaries(const struct gw__routes *routes)
 {
     for (unsigned slot = 0; slot < routes->slot_count; slot++)
         if (routes->slots[slot].primary == GW__NO_NODE)
@@ -141,100 +141,102 @@ static bool is_placed(const struct gw__routes *routes)
     return routes->slot_count > 0;
 }
 
-static enum gw_err await_placed(struct gw_ps_local *local, struct gw_error *why)
+static enum gw_err await_primaries(struct gw_ps_cluster *cluster,
+                                   struct gw_error *why)
 {
     uint64_t until_ns = gw_now_ns() + PLACE_S * UINT64_C(1000000000);
-    struct gw__session *observer = &local->observer;
+    struct gw__session *observer = &cluster->observer;
     gw__session_lock(observer);
-    while (!is_placed(&observer->update.routes) && gw_now_ns() < until_ns)
+    while (!has_primaries(&observer->update.routes) && gw_now_ns() < until_ns)
         gw__session_nap(observer);
-    bool placed = is_placed(&observer->update.routes);
+    bool ready = has_primaries(&observer->update.routes);
     gw__session_unlock(observer);
-    return placed ? GW_OK
-                  : gw_fail(why, GW_ETIMEOUT,
-                            "the slots were not placed in %d s", PLACE_S);
+    return ready ? GW_OK
+                 : gw_fail(why, GW_ETIMEOUT,
+                           "the slots were not placed in %d s", PLACE_S);
 }
 
 /* ---- servers ---- */
 
-enum gw_err gw_ps_local_add(struct gw_ps_local *local, unsigned *number,
-                            struct gw_error *why)
+enum gw_err gw_ps_cluster_add(struct gw_ps_cluster *cluster, unsigned *number,
+                              struct gw_error *why)
 {
     char own[ENDPOINT_ROOM];
-    struct gw_ps_server_config config = local->server;
-    if (local->server_count == SERVERS_MAX)
+    struct gw_ps_server_config config = cluster->server;
+    if (cluster->server_count == SERVERS_MAX)
         return gw_fail(why, GW_ENOMEM, "there can be at most %d servers",
                        SERVERS_MAX);
-    *number = local->server_count;
+    *number = cluster->server_count;
     config.node = FIRST_SERVER + *number;
     config.endpoint = own;
-    config.token = local->token;
+    config.token = cluster->token;
     config.controller_count = 1;
     config.controllers[0] = CONTROLLER;
-    config.controller_endpoints[0] = local->controller_endpoint;
-    config.wire = local->config.wire;
-    endpoint(local, config.node, own);
+    config.controller_endpoints[0] = cluster->controller_endpoint;
+    config.wire = cluster->config.wire;
+    endpoint(cluster, config.node, own);
     enum gw_err err =
-        gw_ps_server_start(&config, &local->servers[*number], why);
-    local->server_count += err == GW_OK;
+        gw_ps_server_start(&config, &cluster->servers[*number], why);
+    cluster->server_count += err == GW_OK;
     return err;
 }
 
-static bool find_ps_members(struct gw_ps_local *local, unsigned node,
+static bool find_ps_members(struct gw_ps_cluster *cluster, unsigned node,
                             struct gw__process *who)
 {
-    const struct gw__membership_update *update = &local->observer.update;
+    const struct gw__membership_update *update = &cluster->observer.update;
     bool found = false;
-    gw__session_lock(&local->observer);
+    gw__session_lock(&cluster->observer);
     for (unsigned i = 0; i < update->ps_member_count; i++)
         if (update->ps_members[i].node == node) {
             *who =
                 (struct gw__process){node, update->ps_members[i].incarnation};
             found = true;
         }
-    gw__session_unlock(&local->observer);
+    gw__session_unlock(&cluster->observer);
     return found;
 }
 
-void gw_ps_local_kill(struct gw_ps_local *local, unsigned number)
+void gw_ps_cluster_kill(struct gw_ps_cluster *cluster, unsigned number)
 {
     struct gw__process who;
-    if (number >= local->server_count || !local->servers[number])
+    if (number >= cluster->server_count || !cluster->servers[number])
         return;
-    gw_ps_server_destroy(&local->servers[number]);
-    if (find_ps_members(local, FIRST_SERVER + number, &who))
-        gw__session_lost(&local->observer, who);
+    gw_ps_server_destroy(&cluster->servers[number]);
+    if (find_ps_members(cluster, FIRST_SERVER + number, &who))
+        gw__session_lost(&cluster->observer, who);
 }
 
-struct gw_ps_server *gw_ps_local_server(struct gw_ps_local *local,
-                                        unsigned number)
+struct gw_ps_server *gw_ps_cluster_server(struct gw_ps_cluster *cluster,
+                                          unsigned number)
 {
-    return number < local->server_count ? local->servers[number] : NULL;
+    return number < cluster->server_count ? cluster->servers[number] : NULL;
 }
 
 /* ---- the cluster ---- */
 
-static enum gw_err start_processes(struct gw_ps_local *local,
+static enum gw_err start_processes(struct gw_ps_cluster *cluster,
                                    struct gw_error *why)
 {
     unsigned number;
-    enum gw_err err = gw__draw(&local->token, sizeof local->token, why);
+    enum gw_err err = gw__draw(&cluster->token, sizeof cluster->token, why);
     if (!err)
-        err = start_controller(local, why);
+        err = start_controller(cluster, why);
     if (!err)
-        err = start_observer(local, why);
+        err = start_observer(cluster, why);
     if (!err)
-        err = request_routes(local);
-    for (unsigned i = 0; !err && i < local->config.servers; i++)
-        err = gw_ps_local_add(local, &number, why);
-    return err ? err : await_placed(local, why);
+        err = request_routes(cluster);
+    for (unsigned i = 0; !err && i < cluster->config.servers; i++)
+        err = gw_ps_cluster_add(cluster, &number, why);
+    return err ? err : await_primaries(cluster, why);
 }
 
-enum gw_err gw_ps_local_start(const struct gw_ps_local_config *config,
-                              struct gw_ps_local **local, struct gw_error *why)
+enum gw_err gw_ps_cluster_start(const struct gw_ps_cluster_config *config,
+                                struct gw_ps_cluster **cluster,
+                                struct gw_error *why)
 {
-    struct gw_ps_local *new = calloc(1, sizeof *new);
-    *local = NULL;
+    struct gw_ps_cluster *new = calloc(1, sizeof *new);
+    *cluster = NULL;
     if (!new)
         return gw_fail(why, GW_ENOMEM, "no memory for a cluster");
     new->config = *config;
@@ -245,8 +247,8 @@ enum gw_err gw_ps_local_start(const struct gw_ps_local_config *config,
     new->config.slots = config->slots ? config->slots : GW_PS_SLOTS_MAX;
     enum gw_err err = start_processes(new, why);
     if (err)
-        gw_ps_local_stop(&new);
-    *local = new;
+        gw_ps_cluster_stop(&new);
+    *cluster = new;
     return err;
 }
 
@@ -263,9 +265,9 @@ static void remove_directory(const char *directory)
     rmdir(directory);
 }
 
-void gw_ps_local_stop(struct gw_ps_local **local)
+void gw_ps_cluster_stop(struct gw_ps_cluster **cluster)
 {
-    struct gw_ps_local *old = *local;
+    struct gw_ps_cluster *old = *cluster;
     if (!old)
         return;
     for (unsigned i = 0; i < old->server_count; i++)
@@ -275,19 +277,20 @@ void gw_ps_local_stop(struct gw_ps_local **local)
         gw__controller_stop(&old->controller);
     remove_directory(old->directory);
     free(old);
-    *local = NULL;
+    *cluster = NULL;
 }
 
-void gw_ps_local_client(struct gw_ps_local *local, struct gw_ps_config *config)
+void gw_ps_cluster_client(struct gw_ps_cluster *cluster,
+                          struct gw_ps_config *config)
 {
-    unsigned number = local->client_count++ % CLIENTS_MAX;
+    unsigned number = cluster->client_count++ % CLIENTS_MAX;
     memset(config, 0, sizeof *config);
-    endpoint(local, number, local->client_endpoints[number]);
+    endpoint(cluster, number, cluster->client_endpoints[number]);
     config->node = number;
-    config->token = local->token;
+    config->token = cluster->token;
     config->controller_count = 1;
     config->controllers[0] = CONTROLLER;
-    config->controller_endpoints[0] = local->controller_endpoint;
-    config->wire = local->config.wire;
-    config->endpoint = local->client_endpoints[number];
+    config->controller_endpoints[0] = cluster->controller_endpoint;
+    config->wire = cluster->config.wire;
+    config->endpoint = cluster->client_endpoints[number];
 }

@@ -26,7 +26,7 @@ static const struct gw__op_entry *open_entry(const struct gw__op_table *ops,
 }
 
 /* The op in progress, or NULL. */
-static const struct gw__op_entry *under_way(const struct gw__op_table *ops)
+static const struct gw__op_entry *op_in_progress(const struct gw__op_table *ops)
 {
     const struct gw__op_entry *entry = open_entry(ops, ops->next_op);
     return entry && entry->begun ? entry : NULL;
@@ -74,7 +74,7 @@ bool gw__op_table_may_adopt(const struct gw__op_table *ops,
 bool gw__op_table_adopt(struct gw__op_table *ops, const struct gw__view *view)
 {
     assert(gw__op_table_may_adopt(ops, view));
-    bool restarted = under_way(ops);
+    bool restarted = op_in_progress(ops);
     ops->view = *view;
     if (restarted)
         gw__op_table_entry(ops, ops->next_op)->used = false;
@@ -83,8 +83,8 @@ bool gw__op_table_adopt(struct gw__op_table *ops, const struct gw__view *view)
 
 bool gw__op_table_may_admit(const struct gw__op_table *ops)
 {
-    return !ops->frozen && !under_way(ops) && ops->view.ring_count > 0 &&
-           ops->settled == ops->view.ring_epoch;
+    return !ops->frozen && !op_in_progress(ops) && ops->view.ring_count > 0 &&
+           ops->completed_epoch == ops->view.ring_epoch;
 }
 
 void gw__op_table_freeze(struct gw__op_table *ops)
@@ -100,7 +100,7 @@ void gw__op_table_report(const struct gw__op_table *ops,
     uint64_t newest = ops->next_op - 1; /* complete; unused for op 0 */
     const struct gw__op_entry *complete =
         ops->next_op ? open_entry(ops, newest) : NULL;
-    const struct gw__op_entry *begun = under_way(ops);
+    const struct gw__op_entry *begun = op_in_progress(ops);
     memset(report, 0, sizeof *report);
     if (complete && complete->complete) {
         report->low_watermark = newest;
@@ -117,8 +117,8 @@ void gw__op_table_report(const struct gw__op_table *ops,
 
 /* Sets the members that take part in the op in the view in force; returns them
  * as bits. */
-uint64_t gw__op_table_take_part(const struct gw__view *view,
-                                struct gw__op_entry *entry)
+uint64_t gw__op_table_participants(const struct gw__view *view,
+                                   struct gw__op_entry *entry)
 {
     uint64_t nodes = 0;
     entry->ranks = 0;
@@ -135,7 +135,7 @@ uint64_t gw__op_table_take_part(const struct gw__view *view,
 static void begin_fresh(struct gw__op_table *ops, struct gw__op_entry *entry)
 {
     uint8_t places[GW__NODES_MAX];
-    uint64_t nodes = gw__op_table_take_part(&ops->view, entry);
+    uint64_t nodes = gw__op_table_participants(&ops->view, entry);
     assert(nodes >> ops->node & 1);
     memset(entry->held, 0, sizeof entry->held);
     entry->initial_count = gw__ring_places(ops->view.ring, ops->view.ring_count,
@@ -207,7 +207,7 @@ void gw__op_table_done(struct gw__op_table *ops, uint64_t op)
     struct gw__op_entry *entry = gw__op_table_entry(ops, op);
     assert(open_entry(ops, op) && entry->begun);
     if (!entry->decided)
-        ops->settled = ops->view.ring_epoch;
+        ops->completed_epoch = ops->view.ring_epoch;
     entry->task_left = false;
     entry->complete = true;
     entry->decided = false;

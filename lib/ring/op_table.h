@@ -69,11 +69,11 @@ struct gw__op_table {
     uint64_t next_op; /* the first that is not complete here */
     bool frozen;
     /* Skips the check of gw__op_table_accepts. Only the simulator sets this
-     * (cmd/world), to show why the check is needed. */
+     * (cmd/simcluster), to show why the check is needed. */
     bool any_epoch;
     /* Ring epoch of the newest complete op that was begun without a decision;
      * 0: none. */
-    uint64_t settled;
+    uint64_t completed_epoch;
     struct gw__view view; /* in force; ring_count 0: none yet */
     struct gw__op_entry entries[GW__OP_TABLE_OPS]; /* by op % 2 */
 };
@@ -124,7 +124,7 @@ void gw__op_table_begin(struct gw__op_table *ops);
 bool gw__op_table_recovery_task(struct gw__op_table *ops,
                                 struct gw__recovery_task *task);
 /* The contributor sets of the task's op, to be started with the plan's:
- * gw__contributor_sets_retarget(ledger, plan.target, recovery.sets of this
+ * gw__contributor_sets_retarget(sets, plan.target, recovery.sets of this
  * rank). */
 struct gw__contributor_sets *gw__op_table_sets(struct gw__op_table *ops,
                                                uint64_t op);

@@ -39,7 +39,7 @@ static void decided(struct gw__op_table *ops,
     entry->initial_count = decision->initial_count;
     for (unsigned i = 0; i < decision->initial_count; i++)
         entry->initial_members[i] = decision->initial_members[i];
-    gw__op_table_take_part(&ops->view, entry);
+    gw__op_table_participants(&ops->view, entry);
     set_holdings(entry, reports);
     if (entry->begun && entry->sets.chunks != entry->initial_count)
         gw__contributor_sets_begin(&entry->sets, entry->op, ops->node,

@@ -15,7 +15,7 @@ struct gw__op_entry *gw__op_table_entry(struct gw__op_table *ops, uint64_t op);
  * of an op that is over. */
 struct gw__op_entry *gw__op_table_open(struct gw__op_table *ops, uint64_t op);
 /* Sets the members that take part in the entry's op; returns them as bits. */
-uint64_t gw__op_table_take_part(const struct gw__view *view,
-                                struct gw__op_entry *entry);
+uint64_t gw__op_table_participants(const struct gw__view *view,
+                                   struct gw__op_entry *entry);
 
 #endif

@@ -30,8 +30,8 @@ static uint64_t bit(unsigned node)
 static uint64_t held(const struct gw__recovery_case *c, unsigned rank,
                      unsigned chunk)
 {
-    bool says = c->held && c->held[rank];
-    uint64_t set = says ? c->held[rank]->sets[chunk] : 0;
+    bool has_report = c->held && c->held[rank];
+    uint64_t set = has_report ? c->held[rank]->sets[chunk] : 0;
     return set ? set : bit(c->nodes[rank]);
 }
 

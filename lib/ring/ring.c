@@ -49,7 +49,7 @@ static enum gw_err check_ring_config(const struct gw_ring_config *config,
     return GW_OK;
 }
 
-static enum gw_err take_config(struct gw_ring *ring,
+static enum gw_err copy_config(struct gw_ring *ring,
                                const struct gw_ring_config *config,
                                struct gw_error *why)
 {
@@ -85,7 +85,7 @@ static enum gw_err init(struct gw_ring *ring,
     ring->report.waits_for = GW__WAITS_FOR_NONE;
     enum gw_err err = gw__session_init(&ring->session, &session, why);
     if (!err)
-        err = take_config(ring, config, why);
+        err = copy_config(ring, config, why);
     if (!err)
         copy_profiles(ring);
     return err;
@@ -97,7 +97,7 @@ void gw_ring_destroy(struct gw_ring **made)
     if (!ring)
         return;
     gw__session_stop(&ring->session);
-    gw__ring_part(ring);
+    gw__ring_disconnect(ring);
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++)
         gw_free(ring->kept[i].data);
     gw_free(ring->averages);

@@ -107,12 +107,12 @@ enum gw_err gw_ring_begin(struct gw_ring *ring, struct gw_ring_turn *turn,
     *turn = (struct gw_ring_turn){.op = ring->ops.next_op};
     gw__session_lock(&ring->session);
     turn->epoch = ring->ops.view.epoch;
-    turn->origin_count =
-        gw__op_table_initial_members(&ring->ops, turn->op, turn->origin);
+    turn->initial_count = gw__op_table_initial_members(&ring->ops, turn->op,
+                                                       turn->initial_members);
     gw__ring_report_progress(ring, GW__COMPUTE, -1);
     gw__session_unlock(&ring->session);
-    while (turn->place < turn->origin_count &&
-           turn->origin[turn->place] != ring->session.node)
+    while (turn->place < turn->initial_count &&
+           turn->initial_members[turn->place] != ring->session.node)
         turn->place++;
     return GW_OK;
 }

@@ -28,7 +28,8 @@ enum { SNAPSHOTS_ENOUGH = 3 };
 
 /* ---- using an item ---- */
 
-static void take_snapshot(struct gw_ring *ring, const struct gw__fetch *whole)
+static void install_snapshot(struct gw_ring *ring,
+                             const struct gw__fetch *whole)
 {
     const struct gw_ring_config *config = &ring->config;
     pthread_mutex_lock(&ring->state_lock);
@@ -42,23 +43,23 @@ static void take_snapshot(struct gw_ring *ring, const struct gw__fetch *whole)
 }
 
 /* Without the lock: no other thread uses a complete item. */
-static enum gw_err use(struct gw_ring *ring, struct gw_error *why)
+static enum gw_err apply_item(struct gw_ring *ring, struct gw_error *why)
 {
     const struct gw__fetch *whole = &ring->fetch;
-    struct gw_ring_result seen;
+    struct gw_ring_result delivered;
     if (whole->item.kind == GW__ITEM_RESULT)
-        return gw__keep_apply(ring, &whole->result, &seen, why);
-    take_snapshot(ring, whole);
+        return gw__keep_apply(ring, &whole->result, &delivered, why);
+    install_snapshot(ring, whole);
     return GW_OK;
 }
 
 /* A result that was applied to a different state than the donor's gives another
  * digest. One that was applied to a copy that is now void is void, too. */
-static enum gw_err use_up(struct gw_ring *ring, struct gw_error *why)
+static enum gw_err finish_item(struct gw_ring *ring, struct gw_error *why)
 {
     struct gw__fetch *fetch = &ring->fetch;
     gw__session_unlock(&ring->session);
-    enum gw_err err = use(ring, why);
+    enum gw_err err = apply_item(ring, why);
     gw__session_lock(&ring->session);
     bool snapshot = fetch->item.kind == GW__ITEM_SNAPSHOT;
     bool based = snapshot || fetch->copied;
@@ -91,7 +92,7 @@ static bool is_up_to_date(const struct gw_ring *ring)
 static bool is_done(const struct gw_ring *ring)
 {
     return is_up_to_date(ring) &&
-           gw__confirm_score(ring) == GW__STATE_VALIDITY_STANDS;
+           gw__confirm_status(ring) == GW__STATE_VALIDITY_CONFIRMED;
 }
 
 /* The copy is void, or no member has the state. */
@@ -103,7 +104,7 @@ static bool is_lost(struct gw_ring *ring)
     if (ring->fetch.over && fetch->have_op == 0 && !fetch->copied)
         ring->fetch.over = false; /* the state is still the initial one */
     return ring->fetch.over ||
-           gw__confirm_score(ring) == GW__STATE_VALIDITY_LOST;
+           gw__confirm_status(ring) == GW__STATE_VALIDITY_LOST;
 }
 
 /* ---- obstacles ---- */
@@ -134,12 +135,12 @@ static enum gw_err check_alive(struct gw_ring *ring, uint64_t deadline_ns,
 
 /* ---- the loop; with the lock ---- */
 
-static void send_ready(struct gw_ring *ring, bool *said)
+static void send_ready(struct gw_ring *ring, bool *ready_sent)
 {
     const struct gw__member_request request = {.kind = GW__REQUEST_READY,
                                                .op = ring->fetch.have_op};
     gw__failpoint(GW__AT_COPY_READY);
-    *said = true;
+    *ready_sent = true;
     gw__ring_request(ring, &request);
 }
 
@@ -155,19 +156,19 @@ static enum gw_err connect_members(struct gw_ring *ring, struct gw_error *why)
     return err;
 }
 
-static enum gw_err check_copy(struct gw_ring *ring, bool *said,
+static enum gw_err check_copy(struct gw_ring *ring, bool *ready_sent,
                               struct gw_error *why)
 {
     bool broken = ring->broken_epoch == ring->ops.view.ring_epoch;
     ring->fetch.active = ring->session.registered && ring->known.ring_count > 0;
     if (gw__fetch_whole(&ring->fetch))
-        return use_up(ring, why);
+        return finish_item(ring, why);
     if (ring->member && !ring->flushing && !broken &&
         !gw__ring_is_connected(ring))
         return connect_members(ring, why);
-    if (!*said && !ring->member && is_ready(&ring->fetch))
-        send_ready(ring, said);
-    gw__confirm_ask(ring);
+    if (!*ready_sent && !ring->member && is_ready(&ring->fetch))
+        send_ready(ring, ready_sent);
+    gw__confirm_query(ring);
     gw__session_nap(&ring->session);
     return GW_OK;
 }
@@ -175,16 +176,16 @@ static enum gw_err check_copy(struct gw_ring *ring, bool *said,
 enum gw_err gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns,
                           struct gw_error *why)
 {
-    bool said_ready = false;
+    bool ready_sent = false;
     gw__session_lock(&ring->session);
     enum gw_err err = GW_OK;
     while (!err && !is_done(ring)) {
         err = check_alive(ring, deadline_ns, why);
         if (!err)
-            err = check_copy(ring, &said_ready, why);
+            err = check_copy(ring, &ready_sent, why);
     }
     ring->fetch.active = false;
-    ring->gives = !err;
+    ring->has_state = !err;
     ring->joining = false;
     ring->status_changed = true;
     gw__session_unlock(&ring->session);

@@ -21,7 +21,7 @@ struct gw__fetch {
     bool server_known;
     /* Ops in the donor's state; UINT64_MAX: not known. */
     uint64_t server_op;
-    uint64_t heard_ns, rest_ns;
+    uint64_t received_ns, rest_ns;
     struct gw__state_transfer_item
         item;                     /* kind GW__ITEM_NONE: wait for an offer */
     struct gw_ring_result result; /* of the item */
@@ -32,7 +32,7 @@ struct gw__fetch {
     uint64_t requested, got; /* bytes requested; bytes received */
     struct {
         bool used;
-        uint64_t offset, asked_ns;
+        uint64_t offset, requested_ns;
     } window[GW__RING_WINDOW];
 };
 
@@ -49,8 +49,8 @@ GW_MUST_CHECK enum gw_err
 gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns, struct gw_error *why);
 /* Control thread. */
 void gw__fetch_turn(struct gw_ring *ring, uint64_t now_ns);
-void gw__fetch_piece(struct gw_ring *ring, unsigned from,
-                     const struct gw__state_transfer_piece *piece);
+void gw__fetch_block(struct gw_ring *ring, unsigned from,
+                     const struct gw__state_transfer_block *block);
 /* With `lock` held: there is a membership update; a donor that is gone is
  * replaced. */
 void gw__fetch_update(struct gw_ring *ring);
@@ -58,8 +58,8 @@ void gw__fetch_update(struct gw_ring *ring);
 bool gw__fetch_whole(const struct gw__fetch *fetch);
 /* The item was used: fetch the next one. */
 void gw__fetch_next(struct gw__fetch *fetch);
-void gw__state_serve_piece(struct gw_ring *ring, unsigned to,
-                           const struct gw__transfer_request *ask);
+void gw__state_serve_block(struct gw_ring *ring, unsigned to,
+                           const struct gw__transfer_request *request);
 void gw__state_serve_turn(struct gw_ring *ring, uint64_t now_ns);
 
 #endif

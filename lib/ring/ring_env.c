@@ -22,17 +22,17 @@ static enum gw_err add_controller(struct gw__controllers *out,
                                   const char *endpoint, size_t length,
                                   struct gw_error *why)
 {
-    char given[GW__ENDPOINT_MAX];
+    char name[GW__ENDPOINT_MAX];
     unsigned i = out->count;
     if (i == GW__CONTROLLERS_MAX)
         return gw_fail(why, GW_EINVAL, "there can be at most %d controllers",
                        GW__CONTROLLERS_MAX);
-    if (length == 0 || length >= sizeof given)
+    if (length == 0 || length >= sizeof name)
         return gw_fail(why, GW_EINVAL,
                        "\"%.40s\" is not an endpoint; write tcp://HOST:PORT",
                        endpoint);
-    snprintf(given, sizeof given, "%.*s", (int)length, endpoint);
-    if (gw__address_number(given, out->endpoints[i], GW__ENDPOINT_MAX, why))
+    snprintf(name, sizeof name, "%.*s", (int)length, endpoint);
+    if (gw__address_number(name, out->endpoints[i], GW__ENDPOINT_MAX, why))
         return gw_wrap(why, GW_EUNREACH, "controller %u", i);
     out->nodes[i] = GW_RING_CONTROLLER - i;
     out->count++;
@@ -63,13 +63,13 @@ enum gw_err gw__listen_towards(const char *controller, const char *interface,
                                char endpoint[GW__ENDPOINT_MAX],
                                struct gw_error *why)
 {
-    bool near = strncmp(controller, "tcp://", strlen("tcp://")) != 0 ||
-                gw__address_is_local(controller);
+    bool is_local = strncmp(controller, "tcp://", strlen("tcp://")) != 0 ||
+                    gw__address_is_local(controller);
     char number[GW__HOST_MAX], listen[GW__ENDPOINT_MAX];
     enum gw_err err = GW_OK;
     if (interface)
         err = gw__address_own(interface, controller, number, why);
-    else if (near)
+    else if (is_local)
         snprintf(number, sizeof number, "%s",
                  strchr(controller, '[') ? "::1" : "127.0.0.1");
     else
@@ -101,7 +101,7 @@ static void host_of(const char *endpoint, char host[GW__ENDPOINT_MAX])
 }
 
 /* Takes the bounds from the environment where the caller does not set them. */
-static enum gw_err take_bounds(struct gw_ring_config *config,
+static enum gw_err read_bounds(struct gw_ring_config *config,
                                const struct gw_launch_env *env,
                                struct gw_error *why)
 {
@@ -120,10 +120,10 @@ static enum gw_err take_bounds(struct gw_ring_config *config,
     return GW_OK;
 }
 
-enum gw_err gw_ring_from_env(const struct gw_ring_config *given,
+enum gw_err gw_ring_from_env(const struct gw_ring_config *caller_config,
                              struct gw_ring **ring, struct gw_error *why)
 {
-    struct gw_ring_config config = *given;
+    struct gw_ring_config config = *caller_config;
     struct gw__controllers controllers;
     struct gw_launch_env env;
     char endpoint[GW__ENDPOINT_MAX], host[GW__ENDPOINT_MAX];
@@ -141,7 +141,7 @@ enum gw_err gw_ring_from_env(const struct gw_ring_config *given,
         err = gw__listen_towards(controllers.endpoints[0],
                                  getenv("GW_INTERFACE"), endpoint, why);
     if (!err)
-        err = take_bounds(&config, &env, why);
+        err = read_bounds(&config, &env, why);
     if (err)
         return err;
     host_of(endpoint, host);

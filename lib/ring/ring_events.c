@@ -16,7 +16,7 @@ static void emit_shared(struct gw_sink *sink, const struct gw_event *event)
 {
     struct gw__shared_sink *shared = (struct gw__shared_sink *)sink;
     pthread_mutex_lock(&shared->lock);
-    gw_emit(shared->inner, event);
+    gw_emit(shared->wrapped, event);
     pthread_mutex_unlock(&shared->lock);
 }
 
@@ -25,10 +25,10 @@ static void close_shared(struct gw_sink *sink)
     (void)sink; /* embedded; the inner sink is its owner's */
 }
 
-void gw__events_init(struct gw__shared_sink *events, struct gw_sink *inner)
+void gw__events_init(struct gw__shared_sink *events, struct gw_sink *wrapped)
 {
     events->sink = (struct gw_sink){.emit = emit_shared, .close = close_shared};
-    events->inner = inner;
+    events->wrapped = wrapped;
     pthread_mutex_init(&events->lock, NULL);
 }
 
@@ -39,7 +39,7 @@ void gw__events_fini(struct gw__shared_sink *events)
 
 struct gw_sink *gw__events_sink(struct gw_ring *ring)
 {
-    return ring->events.inner ? &ring->events.sink : NULL;
+    return ring->events.wrapped ? &ring->events.sink : NULL;
 }
 
 /* ---- events ---- */
@@ -91,8 +91,8 @@ static void member(struct gw_ring *ring, const struct gw__view *view,
     emit(ring, &event);
 }
 
-static bool stands_in(const struct gw__view *view,
-                      const struct gw__ring_member *m)
+static bool is_in_view(const struct gw__view *view,
+                       const struct gw__ring_member *m)
 {
     int rank = gw__view_rank(view, m->node);
     return rank >= 0 &&
@@ -106,12 +106,12 @@ static void members(struct gw_ring *ring, const struct gw__view *view)
     bool moved = gw__view_is_moved(known, view);
     for (unsigned i = 0; i < known->ring_count; i++) {
         unsigned node = known->ring[i].node;
-        if (!stands_in(view, &known->ring[i]))
+        if (!is_in_view(view, &known->ring[i]))
             member(ring, view, node,
                    ring->leaving >> node & 1 ? GW_MEMBER_LEFT : GW_MEMBER_DEAD);
     }
     for (unsigned i = 0; i < view->ring_count; i++)
-        if (moved || !stands_in(known, &view->ring[i]))
+        if (moved || !is_in_view(known, &view->ring[i]))
             member(ring, view, view->ring[i].node, GW_MEMBER_ALIVE);
     struct gw_event event =
         event_of(ring, GW_EV_EPOCH, (int64_t)view->ring_count);
@@ -134,10 +134,10 @@ void gw__events_view(struct gw_ring *ring,
     for (unsigned i = 0; i < update->joiner_count; i++) {
         unsigned node = update->joiners[i].node;
         joiners |= (uint64_t)1 << node;
-        if (first && !(ring->announced >> node & 1))
+        if (first && !(ring->reported_joiners >> node & 1))
             member(ring, view, node, GW_MEMBER_JOINING);
     }
-    ring->announced = joiners;
+    ring->reported_joiners = joiners;
     if (first && view->epoch > ring->known.epoch)
         members(ring, view);
     if (view->epoch > ring->known.epoch)

@@ -129,7 +129,8 @@ static uint64_t chain(uint64_t digest, const struct gw_ring_result *result)
 
 static enum gw_err average(struct gw_ring *ring,
                            const struct gw_ring_result *kept,
-                           struct gw_ring_result *seen, struct gw_error *why)
+                           struct gw_ring_result *delivered,
+                           struct gw_error *why)
 {
     size_t bytes = kept->count * gw_dtype_size(kept->type);
     enum gw_err err =
@@ -147,12 +148,12 @@ static enum gw_err average(struct gw_ring *ring,
         .op = GW_AVG,
         .scale_ranks = (unsigned)__builtin_popcountll(kept->contributors)};
     gw_reduce_local(&reduce);
-    seen->data = dest;
+    delivered->data = dest;
     return GW_OK;
 }
 
 /* Only if the result is still kept. */
-static void note_applied(struct gw_ring *ring, uint64_t op, uint64_t digest)
+static void record_applied(struct gw_ring *ring, uint64_t op, uint64_t digest)
 {
     struct gw__kept *kept = &ring->kept[op % GW__OP_TABLE_OPS];
     if (!kept->complete || kept->result.op != op)
@@ -163,25 +164,26 @@ static void note_applied(struct gw_ring *ring, uint64_t op, uint64_t digest)
 
 enum gw_err gw__keep_apply(struct gw_ring *ring,
                            const struct gw_ring_result *kept,
-                           struct gw_ring_result *seen, struct gw_error *why)
+                           struct gw_ring_result *delivered,
+                           struct gw_error *why)
 {
     const struct gw_ring_config *config = &ring->config;
-    *seen = *kept;
+    *delivered = *kept;
     enum gw_err err = GW_OK;
     if (kept->redop == GW_AVG)
-        err = average(ring, kept, seen, why);
+        err = average(ring, kept, delivered, why);
     if (err)
         return err;
     uint64_t digest = chain(ring->digest, kept);
     pthread_mutex_lock(&ring->state_lock);
     if (config->apply && kept->tag != GW__RING_OWN_TAG)
-        config->apply(config->context, seen);
+        config->apply(config->context, delivered);
     ring->state_op = kept->op + 1;
     ring->digest = digest;
     ring->state_epoch = kept->epoch;
     pthread_mutex_unlock(&ring->state_lock);
     gw__session_lock(&ring->session);
-    note_applied(ring, kept->op, digest);
+    record_applied(ring, kept->op, digest);
     ring->status.digest = digest;
     ring->status_changed = true;
     gw__session_unlock(&ring->session);

@@ -17,7 +17,7 @@ static const uint64_t again_ns = 20000000, leave_again_ns = 200000000;
 void gw__leave_requested(struct gw_ring *ring, unsigned from)
 {
     struct gw__state_transfer answer = {.kind = GW__TRANSFER_PASSED};
-    uint8_t out[GW__TRANSFER_HEAD_MAX + GW__PIECE_BYTES];
+    uint8_t out[GW__TRANSFER_HEAD_MAX + GW__STATE_BLOCK_BYTES];
     gw__session_lock(&ring->session);
     answer.ops = ring->member ? ring->ops.next_op : 0;
     ring->leaving |= (uint64_t)1 << from;
@@ -57,17 +57,17 @@ static void request_all(struct gw_ring *ring, const struct gw__view *view)
 
 /* The state of a leaver between its checks. */
 struct leaver {
-    bool past, asked;
+    bool past, leave_sent;
     uint64_t due_ns; /* when to send again */
 };
 
 /* With the lock. */
-static void speak(struct gw_ring *ring, struct leaver *leaver,
-                  const struct gw__view *view)
+static void send_due(struct gw_ring *ring, struct leaver *leaver,
+                     const struct gw__view *view)
 {
     static const struct gw__member_request leave = {.kind = GW__REQUEST_LEAVE};
     leaver->due_ns = gw_now_ns() + (leaver->past ? leave_again_ns : again_ns);
-    leaver->asked = leaver->asked || leaver->past;
+    leaver->leave_sent = leaver->leave_sent || leaver->past;
     if (leaver->past) {
         gw__failpoint(GW__AT_RING_LEAVE);
         gw__ring_request(ring, &leave);
@@ -85,7 +85,7 @@ static enum gw_err check_leave(struct gw_ring *ring, struct leaver *leaver,
         leaver->due_ns = 0;
     leaver->past = past;
     if (view.ring_count > 1 && gw_now_ns() >= leaver->due_ns)
-        speak(ring, leaver, &view);
+        send_due(ring, leaver, &view);
     else if (!ring->session.gone)
         gw__session_nap(&ring->session);
     gw__session_unlock(&ring->session);
@@ -115,6 +115,6 @@ enum gw_err gw_ring_leave(struct gw_ring *ring, struct gw_error *why)
     }
     if (err == GW_EINVAL)
         return err;
-    gw__ring_part(ring);
-    return leaver.asked && is_gone(ring) ? GW_OK : err;
+    gw__ring_disconnect(ring);
+    return leaver.leave_sent && is_gone(ring) ? GW_OK : err;
 }

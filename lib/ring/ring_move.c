@@ -45,9 +45,9 @@ static struct gw_call data_of(const struct gw_ring *ring,
 
 /* The result is this member's input alone: copy it, since no transfer writes
  * it. */
-static void take_bare(const struct gw_ring *ring,
-                      const struct gw__recovery_task *task,
-                      const struct gw_call *data)
+static void copy_own_input(const struct gw_ring *ring,
+                           const struct gw__recovery_task *task,
+                           const struct gw_call *data)
 {
     bool complete = ring->kept[task->op % GW__OP_TABLE_OPS].complete;
     if (!complete && task->plan.target == bit(ring->session.node) &&
@@ -73,7 +73,7 @@ static enum gw_err begin_move(struct gw_ring *ring,
                                   .recovers = task->recovers};
     ring->moving = true;
     ring->report_requested = false;
-    ring->looked_ns = gw_now_ns();
+    ring->checked_ns = gw_now_ns();
     gw__ring_report_progress(
         ring, task->recovers ? GW__RECOVERING : GW__REDUCING, -1);
     gw__failpoint(task->recovers ? GW__AT_RECOVER_PLAN : GW__AT_RING_MOVE);
@@ -81,8 +81,8 @@ static enum gw_err begin_move(struct gw_ring *ring,
 }
 
 /* Records the progress. False: stop. */
-static bool note_progress(struct gw_ring *ring,
-                          const struct gw__recovery_task *task)
+static bool record_progress(struct gw_ring *ring,
+                            const struct gw__recovery_task *task)
 {
     gw__session_lock(&ring->session);
     int rank = gw__comm_waits_for(ring->comm), node = -1;
@@ -97,7 +97,7 @@ static bool note_progress(struct gw_ring *ring,
     gw__ring_report_progress(ring, task->recovers ? GW__RECOVERING : phase,
                              node);
     ring->report_requested = false;
-    ring->looked_ns = gw_now_ns();
+    ring->checked_ns = gw_now_ns();
     ring->status_changed = true;
     gw__ring_lower_stop(ring);
     bool goes_on = !atomic_load(&ring->stop);
@@ -120,7 +120,7 @@ static enum gw_err transfer(struct gw_ring *ring,
         err = gw__contributors_wait(&ring->request, &ring->stop);
         if (err != GW_PENDING)
             return err;
-        if (note_progress(ring, task))
+        if (record_progress(ring, task))
             err = GW_OK;
     }
     return err;
@@ -134,10 +134,10 @@ static unsigned count_lost(const struct gw__view *view,
                            const struct gw_ring_result *result)
 {
     unsigned lost = 0;
-    for (unsigned i = 0; i < result->origin_count; i++) {
-        int rank = gw__view_rank(view, result->origin[i]);
+    for (unsigned i = 0; i < result->initial_count; i++) {
+        int rank = gw__view_rank(view, result->initial_members[i]);
         lost += rank >= 0 && view->ring[rank].from_op <= result->op &&
-                !(result->contributors & bit(result->origin[i]));
+                !(result->contributors & bit(result->initial_members[i]));
     }
     return lost;
 }
@@ -150,8 +150,8 @@ static void completed(struct gw_ring *ring,
     result->op = task->op;
     result->epoch = ring->ops.view.epoch;
     result->contributors = gw__op_table_contributors(&ring->ops, task->op);
-    result->origin_count =
-        gw__op_table_initial_members(&ring->ops, task->op, result->origin);
+    result->initial_count = gw__op_table_initial_members(
+        &ring->ops, task->op, result->initial_members);
     kept->complete = true;
     ring->unapplied = result->tag == GW__RING_OWN_TAG;
     ring->status.ops_done++;
@@ -161,9 +161,9 @@ static void completed(struct gw_ring *ring,
 
 static void done(struct gw_ring *ring, const struct gw__recovery_task *task)
 {
-    bool under_way = task->op == ring->ops.next_op;
+    bool in_progress = task->op == ring->ops.next_op;
     gw__op_table_done(&ring->ops, task->op);
-    if (under_way)
+    if (in_progress)
         completed(ring, task);
     gw__status_resumed(ring);
     gw__ring_report_progress(ring, GW__COMPUTE, -1);
@@ -188,14 +188,14 @@ static enum gw_err do_task(struct gw_ring *ring,
     gw__session_unlock(&ring->session);
     err = transfer(ring, task, &data, program);
     if (!err) {
-        take_bare(ring, task, &data);
+        copy_own_input(ring, task, &data);
         gw__failpoint(task->recovers ? GW__AT_RECOVER_MOVED
                                      : GW__AT_RING_MOVED);
     }
     gw__session_lock(&ring->session);
     if (!err)
         done(ring, task);
-    gw__ring_settle(ring);
+    gw__ring_end_move(ring);
     if (!err || err == GW_PENDING)
         return GW_OK;
     gw__session_unlock(&ring->session);
@@ -218,7 +218,7 @@ static enum gw_err one(struct gw_ring *ring, const struct gw_ring_call *call,
 {
     struct gw__recovery_task task;
     enum gw_err err = gw__ring_quiet(ring, why);
-    if (!err && call && ring->watches && ring->restarted)
+    if (!err && call && ring->stops_on_restart && ring->restarted)
         err = GW_PENDING;
     if (err)
         return err;
@@ -246,6 +246,6 @@ enum gw_err gw__ring_move(struct gw_ring *ring, const struct gw_ring_call *call,
 enum gw_err gw__ring_fail(struct gw_ring *ring, enum gw_err err)
 {
     if (err)
-        gw__ring_part(ring);
+        gw__ring_disconnect(ring);
     return err;
 }

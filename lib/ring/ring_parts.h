@@ -8,10 +8,10 @@
  *             that copy the state
  *
  *   ring.c        joining, destroying
- *   ring_tell.c   control: the machine's reports
+ *   ring_notify.c control: the machine's reports
  *   ring_turn.c   control: periodic work
  *   ring_wait.c   main: until data may move
- *   ring_meet.c   main: the communicator of the present view
+ *   ring_connect.c main: the communicator of the present view
  *   ring_plan.c   main: the program of a task
  *   ring_move.c   main: does tasks
  *   ring_keep.c   results: memory, digest, apply
@@ -84,7 +84,7 @@ struct gw__compiled {
 struct gw__shared_sink {
     struct gw_sink sink;
     pthread_mutex_t lock;
-    struct gw_sink *inner;
+    struct gw_sink *wrapped;
 };
 
 struct gw_ring {
@@ -108,7 +108,7 @@ struct gw_ring {
     bool moving;
     bool restarted; /* the op in progress was restarted with new members */
     bool report_requested; /* `stop` was raised to check the progress */
-    uint64_t looked_ns;    /* the last check of the progress */
+    uint64_t checked_ns;   /* the last check of the progress */
 
     struct gw__view known; /* the newest, adopted or not */
     bool view_waits;       /* adopt `next_view` as soon as it may be */
@@ -139,10 +139,10 @@ struct gw_ring {
     struct gw__kept kept[GW__OP_TABLE_OPS]; /* by op % 2 */
 
     /* copying */
-    bool gives; /* the state is complete: others may copy it */
+    bool has_state; /* the state is complete: others may copy it */
     struct gw__fetch fetch;
     struct gw__state_validity validity; /* the validity of the copy */
-    uint64_t confirm_asked_ns;
+    uint64_t confirm_sent_ns;
 
     /* leaving: completed ops that each node has reported; nodes that are
      * leaving */
@@ -154,10 +154,10 @@ struct gw_ring {
     bool status_changed;
     uint64_t noticed_ns; /* of the loss being recovered from; 0 */
     struct gw__progress_report report,
-        stood; /* now; last sent to the machine */
-    uint64_t stood_ns;
-    bool joining;       /* gw_ring_join has not returned */
-    uint64_t announced; /* joiners reported by an event */
+        sent_report; /* now; last sent to the machine */
+    uint64_t sent_report_ns;
+    bool joining;              /* gw_ring_join has not returned */
+    uint64_t reported_joiners; /* joiners reported by an event */
 
     /* ---- under `state_lock` ---- */
 
@@ -180,12 +180,12 @@ struct gw_ring {
     struct gw__program *recovery;
     struct gw__contributors contributors;
     struct gw_request *request;
-    bool watches;            /* return when the op in progress is restarted */
+    bool stops_on_restart;   /* return when the op in progress is restarted */
     unsigned char *averages; /* the result, where it is not the sum */
     size_t averages_room;
 };
 
-/* ---- ring_tell.c, ring_turn.c: hooks of the session ---- */
+/* ---- ring_notify.c, ring_turn.c: hooks of the session ---- */
 
 void gw__ring_on_notification(void *context,
                               const struct gw__notification *notification);
@@ -228,11 +228,11 @@ void gw__confirm_nothing(struct gw_ring *ring, unsigned from,
 /* With `lock` held: there is a membership update. */
 void gw__confirm_update(struct gw_ring *ring);
 /* Main thread, with `lock` held. `copied`: an item was copied; false: the copy
- * is void. `worth`: its validity. `ask`: asks the members whose answers are
+ * is void. `status`: its validity. `query`: asks the members whose answers are
  * missing. */
 bool gw__confirm_copied(struct gw_ring *ring);
-enum gw__state_standing gw__confirm_score(const struct gw_ring *ring);
-void gw__confirm_ask(struct gw_ring *ring);
+enum gw__validity_status gw__confirm_status(const struct gw_ring *ring);
+void gw__confirm_query(struct gw_ring *ring);
 
 /* ---- ring_wait.c; all with `lock` held ---- */
 
@@ -253,13 +253,13 @@ enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why);
 /* Reports the held values, if a flush wants it and nothing moves. */
 void gw__ring_report(struct gw_ring *ring);
 /* The main thread has stopped moving: reports if that is wanted. */
-void gw__ring_settle(struct gw_ring *ring);
+void gw__ring_end_move(struct gw_ring *ring);
 /* Has the op in progress begun? */
 bool gw__ring_has_begun(const struct gw_ring *ring);
 void gw__ring_report_progress(struct gw_ring *ring, enum gw__phase phase,
                               int waits_for);
 
-/* ---- ring_meet.c ---- */
+/* ---- ring_connect.c ---- */
 
 /* With `lock` held: is the communicator that of the present view? */
 bool gw__ring_is_connected(const struct gw_ring *ring);
@@ -271,7 +271,7 @@ GW_MUST_CHECK enum gw_err gw__ring_connect(struct gw_ring *ring,
 GW_MUST_CHECK enum gw_err gw__ring_comm_failed(struct gw_ring *ring,
                                                enum gw_err err,
                                                struct gw_error *why);
-void gw__ring_part(struct gw_ring *ring);
+void gw__ring_disconnect(struct gw_ring *ring);
 
 /* ---- ring_plan.c; with `lock` held ---- */
 
@@ -300,11 +300,11 @@ enum gw_err gw__ring_fail(struct gw_ring *ring, enum gw_err err);
 GW_MUST_CHECK enum gw_err gw__keep_room(struct gw_ring *ring, uint64_t op,
                                         const struct gw_ring_call *call,
                                         struct gw_error *why);
-/* Applies the result that was just completed and updates the digest. *seen is
- * the result for the application. */
+/* Applies the result that was just completed and updates the digest. *delivered
+ * is the result for the application. */
 GW_MUST_CHECK enum gw_err gw__keep_apply(struct gw_ring *ring,
                                          const struct gw_ring_result *kept,
-                                         struct gw_ring_result *seen,
+                                         struct gw_ring_result *delivered,
                                          struct gw_error *why);
 uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed);
 /* The digest of a result covers all bytes up to this size, beyond it samples
@@ -327,7 +327,7 @@ GW_MUST_CHECK enum gw_err gw__ring_op(struct gw_ring *ring,
 
 /* ---- ring_events.c ---- */
 
-void gw__events_init(struct gw__shared_sink *events, struct gw_sink *inner);
+void gw__events_init(struct gw__shared_sink *events, struct gw_sink *wrapped);
 void gw__events_fini(struct gw__shared_sink *events);
 struct gw_sink *gw__events_sink(struct gw_ring *ring);
 /* All of these with `lock` held. */

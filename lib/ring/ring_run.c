@@ -195,9 +195,9 @@ static enum gw_err confirm(struct gw_ring *ring, const struct attempt *a,
                                       .type = GW_U64,
                                       .op = GW_MIN,
                                       .tag = GW__RING_OWN_TAG};
-    ring->watches = true;
+    ring->stops_on_restart = true;
     enum gw_err err = gw__ring_op(ring, &call, result, why);
-    ring->watches = false;
+    ring->stops_on_restart = false;
     return err;
 }
 
@@ -236,7 +236,7 @@ static enum gw_err run_attempts(struct gw_ring *ring,
                                  "no longer fit",
                            gw_collective_name(call->collective));
         if (common[EPOCH] && common[EPOCH] == ~common[NOT_EPOCH]) {
-            memcpy(result->origin, a.done, sizeof a.done);
+            memcpy(result->initial_members, a.done, sizeof a.done);
             return GW_OK;
         }
     }
@@ -245,16 +245,16 @@ static enum gw_err run_attempts(struct gw_ring *ring,
 enum gw_err gw_ring_run(struct gw_ring *ring, const struct gw_call *call,
                         struct gw_ring_result *result, struct gw_error *why)
 {
-    struct gw_ring_result unwanted, *told = result ? result : &unwanted;
+    struct gw_ring_result unwanted, *outcome = result ? result : &unwanted;
     enum gw_err err = check_call(call, why);
     if (!err)
-        err = run_attempts(ring, call, told, why);
+        err = run_attempts(ring, call, outcome, why);
     if (err)
         return err;
-    told->tag = 0;
-    told->data = call->out;
-    told->count = call->count;
-    told->type = call->type;
-    told->redop = call->op;
+    outcome->tag = 0;
+    outcome->data = call->out;
+    outcome->count = call->count;
+    outcome->type = call->type;
+    outcome->redop = call->op;
     return GW_OK;
 }

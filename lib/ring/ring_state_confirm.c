@@ -39,12 +39,12 @@ void gw__confirm_requested(struct gw_ring *ring, unsigned from)
     answer.state.digest = ring->digest;
     pthread_mutex_unlock(&ring->state_lock);
     gw__session_lock(&ring->session);
-    bool gives = ring->gives, nothing = has_nothing(ring);
-    if (!gives && nothing)
+    bool has_state = ring->has_state, nothing = has_nothing(ring);
+    if (!has_state && nothing)
         answer = (struct gw__state_transfer){.kind = GW__TRANSFER_NOTHING,
                                              .ops = ring->known.ring_epoch};
     gw__session_unlock(&ring->session);
-    if (gives || nothing)
+    if (has_state || nothing)
         gw__driver_send(ring->session.driver, from, out,
                         gw__state_transfer_encode(&answer, out));
 }
@@ -64,8 +64,8 @@ void gw__confirm_answered(struct gw_ring *ring, unsigned from,
     gw__session_lock(&ring->session);
     struct gw__fetch *fetch = &ring->fetch;
     bool comparable = ring->joining && fetch->copied && !gw__fetch_whole(fetch);
-    if (comparable && !gw__state_validity_heard(&ring->validity, from,
-                                                state->ops, state->digest)) {
+    if (comparable && !gw__state_validity_compare(&ring->validity, from,
+                                                  state->ops, state->digest)) {
         copy_anew(ring);
         fetch->server = from;
         fetch->server_known = true;
@@ -78,7 +78,7 @@ void gw__confirm_nothing(struct gw_ring *ring, unsigned from,
                          uint64_t ring_epoch)
 {
     gw__session_lock(&ring->session);
-    gw__state_validity_heard_nothing(&ring->validity, from, ring_epoch);
+    gw__state_validity_peer_empty(&ring->validity, from, ring_epoch);
     gw__session_wake(&ring->session);
     gw__session_unlock(&ring->session);
 }
@@ -114,21 +114,21 @@ bool gw__confirm_copied(struct gw_ring *ring)
                                       ring->session.update.decision_count);
 }
 
-enum gw__state_standing gw__confirm_score(const struct gw_ring *ring)
+enum gw__validity_status gw__confirm_status(const struct gw_ring *ring)
 {
-    return gw__state_validity_score(&ring->validity, &ring->known, self(ring));
+    return gw__state_validity_status(&ring->validity, &ring->known, self(ring));
 }
 
-void gw__confirm_ask(struct gw_ring *ring)
+void gw__confirm_query(struct gw_ring *ring)
 {
-    const struct gw__state_transfer message = {.kind = GW__TRANSFER_SURE};
+    const struct gw__state_transfer message = {.kind = GW__TRANSFER_CONFIRM};
     uint8_t out[GW__TRANSFER_BYTES_MAX];
     uint64_t now_ns = gw_now_ns();
     uint64_t left =
         gw__state_validity_requests(&ring->validity, &ring->known, self(ring));
-    if (!left || !ring->member || now_ns < ring->confirm_asked_ns + again_ns)
+    if (!left || !ring->member || now_ns < ring->confirm_sent_ns + again_ns)
         return;
-    ring->confirm_asked_ns = now_ns;
+    ring->confirm_sent_ns = now_ns;
     size_t bytes = gw__state_transfer_encode(&message, out);
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
         if (left >> node & 1)

@@ -27,19 +27,19 @@ static struct gw__ring_snapshot *find_snapshot(struct gw_ring *ring,
 }
 
 static bool serves(const struct gw__ring_snapshot *snapshot,
-                   const struct gw__transfer_request *ask)
+                   const struct gw__transfer_request *request)
 {
-    return snapshot->op > ask->have_op ||
-           (ask->wants_state && snapshot->op == ask->have_op);
+    return snapshot->op > request->have_op ||
+           (request->wants_state && snapshot->op == request->have_op);
 }
 
 static struct gw__ring_snapshot *
-find_fresh(struct gw_ring *ring, const struct gw__transfer_request *ask,
+find_fresh(struct gw_ring *ring, const struct gw__transfer_request *request,
            uint64_t now_ns)
 {
     for (unsigned i = 0; i < GW__RING_SNAPSHOTS; i++) {
         struct gw__ring_snapshot *s = &ring->snapshots[i];
-        if (s->id && now_ns - s->made_ns < fresh_ns && serves(s, ask))
+        if (s->id && now_ns - s->made_ns < fresh_ns && serves(s, request))
             return s;
     }
     return NULL;
@@ -91,83 +91,87 @@ void gw__state_serve_turn(struct gw_ring *ring, uint64_t now_ns)
 
 /* ---- pieces ---- */
 
-static void fill_piece(struct gw__state_transfer_piece *piece,
+static void fill_block(struct gw__state_transfer_block *block,
                        const unsigned char *data, uint64_t offset)
 {
-    uint64_t left = offset < piece->item.bytes ? piece->item.bytes - offset : 0;
-    piece->offset = offset < piece->item.bytes ? offset : piece->item.bytes;
-    piece->data = data + piece->offset;
-    piece->bytes = left < GW__PIECE_BYTES ? (size_t)left : GW__PIECE_BYTES;
+    uint64_t left = offset < block->item.bytes ? block->item.bytes - offset : 0;
+    block->offset = offset < block->item.bytes ? offset : block->item.bytes;
+    block->data = data + block->offset;
+    block->bytes =
+        left < GW__STATE_BLOCK_BYTES ? (size_t)left : GW__STATE_BLOCK_BYTES;
 }
 
 /* With the lock, which keeps the main thread from beginning an op in this
  * memory. */
-static bool cut_result(const struct gw_ring *ring,
-                       const struct gw__transfer_request *ask,
-                       struct gw__state_transfer_piece *piece)
+static bool serve_result(const struct gw_ring *ring,
+                         const struct gw__transfer_request *request,
+                         struct gw__state_transfer_block *block)
 {
-    const struct gw__kept *kept = &ring->kept[ask->have_op % GW__OP_TABLE_OPS];
-    if (ask->wants_state || ask->item.kind == GW__ITEM_SNAPSHOT ||
-        !kept->complete || !kept->applied || kept->result.op != ask->have_op)
+    const struct gw__kept *kept =
+        &ring->kept[request->have_op % GW__OP_TABLE_OPS];
+    if (request->wants_state || request->item.kind == GW__ITEM_SNAPSHOT ||
+        !kept->complete || !kept->applied ||
+        kept->result.op != request->have_op)
         return false;
-    piece->result = kept->result;
-    piece->digest = kept->digest;
-    piece->epoch = kept->result.epoch;
-    piece->item = (struct gw__state_transfer_item){
+    block->result = kept->result;
+    block->digest = kept->digest;
+    block->epoch = kept->result.epoch;
+    block->item = (struct gw__state_transfer_item){
         .kind = GW__ITEM_RESULT,
-        .id = ask->have_op,
-        .op = ask->have_op + 1,
+        .id = request->have_op,
+        .op = request->have_op + 1,
         .bytes = kept->result.count * gw_dtype_size(kept->result.type)};
-    fill_piece(piece, kept->data, ask->offset);
+    fill_block(block, kept->data, request->offset);
     return true;
 }
 
-static void cut_snapshot(struct gw_ring *ring,
-                         const struct gw__transfer_request *ask,
-                         struct gw__state_transfer_piece *piece)
+static void serve_snapshot(struct gw_ring *ring,
+                           const struct gw__transfer_request *request,
+                           struct gw__state_transfer_block *block)
 {
     uint64_t now_ns = gw_now_ns();
     struct gw__ring_snapshot *s = NULL;
-    if (ask->item.kind == GW__ITEM_SNAPSHOT)
-        s = find_snapshot(ring, ask->item.id);
-    else if (ask->item.kind == GW__ITEM_NONE) {
-        s = find_fresh(ring, ask, now_ns);
+    if (request->item.kind == GW__ITEM_SNAPSHOT)
+        s = find_snapshot(ring, request->item.id);
+    else if (request->item.kind == GW__ITEM_NONE) {
+        s = find_fresh(ring, request, now_ns);
         if (!s)
             s = make_snapshot(ring, now_ns);
-        if (s && !serves(s, ask))
+        if (s && !serves(s, request))
             s = NULL; /* `apply` is not done yet */
     }
     if (!s)
         return;
     s->used_ns = now_ns;
-    piece->digest = s->digest;
-    piece->epoch = s->epoch;
-    piece->item = (struct gw__state_transfer_item){
+    block->digest = s->digest;
+    block->epoch = s->epoch;
+    block->item = (struct gw__state_transfer_item){
         .kind = GW__ITEM_SNAPSHOT, .id = s->id, .op = s->op, .bytes = s->bytes};
-    fill_piece(piece, s->data, ask->offset);
+    fill_block(block, s->data, request->offset);
 }
 
-void gw__state_serve_piece(struct gw_ring *ring, unsigned to,
-                           const struct gw__transfer_request *ask)
+void gw__state_serve_block(struct gw_ring *ring, unsigned to,
+                           const struct gw__transfer_request *request)
 {
-    struct gw__state_transfer answer = {.kind = GW__TRANSFER_PIECE};
+    struct gw__state_transfer answer = {.kind = GW__TRANSFER_BLOCK};
     uint8_t out[GW__TRANSFER_BYTES_MAX];
     size_t bytes = 0;
     gw__session_lock(&ring->session);
-    gw__session_know(&ring->session, to, ask->endpoint);
-    answer.piece.gives = ring->gives;
-    answer.piece.server_op = ring->member ? ring->ops.next_op : 0;
-    bool behind = ask->wants_state || ask->have_op < answer.piece.server_op;
-    bool result = ring->gives && cut_result(ring, ask, &answer.piece);
+    gw__session_know(&ring->session, to, request->endpoint);
+    answer.block.has_state = ring->has_state;
+    answer.block.server_op = ring->member ? ring->ops.next_op : 0;
+    bool behind =
+        request->wants_state || request->have_op < answer.block.server_op;
+    bool result = ring->has_state && serve_result(ring, request, &answer.block);
     if (result)
         bytes = gw__state_transfer_encode(&answer, out);
     gw__session_unlock(&ring->session);
     if (!result) {
-        if (answer.piece.gives && behind)
-            cut_snapshot(ring, ask, &answer.piece);
+        if (answer.block.has_state && behind)
+            serve_snapshot(ring, request, &answer.block);
         bytes = gw__state_transfer_encode(&answer, out);
     }
-    if (answer.piece.item.kind != GW__ITEM_NONE)
-        gw__failpoint(GW__AT_COPY_GIVE);
+    if (answer.block.item.kind != GW__ITEM_NONE)
+        gw__failpoint(GW__AT_COPY_SEND);
     gw__driver_send(ring->session.driver, to, out, bytes);
 }

@@ -35,9 +35,9 @@ static void put_result(struct gw__writer *w,
     gw__put_u8(w, result->type);
     gw__put_u8(w, result->redop);
     gw__put_u64(w, result->contributors);
-    gw__put_u8(w, result->origin_count);
-    for (unsigned i = 0; i < result->origin_count; i++)
-        gw__put_u8(w, result->origin[i]);
+    gw__put_u8(w, result->initial_count);
+    for (unsigned i = 0; i < result->initial_count; i++)
+        gw__put_u8(w, result->initial_members[i]);
 }
 
 static void get_result(struct gw__reader *r, struct gw_ring_result *result)
@@ -49,64 +49,65 @@ static void get_result(struct gw__reader *r, struct gw_ring_result *result)
     result->type = (enum gw_dtype)gw__get_u8_below(r, GW_DTYPE_COUNT);
     result->redop = (enum gw_redop)gw__get_u8_below(r, GW_REDOP_COUNT);
     result->contributors = gw__get_u64(r);
-    result->origin_count = gw__get_u8_below(r, GW_RING_NODES + 1);
-    for (unsigned i = 0; i < result->origin_count; i++)
-        result->origin[i] = gw__get_u8_below(r, GW_RING_NODES);
+    result->initial_count = gw__get_u8_below(r, GW_RING_NODES + 1);
+    for (unsigned i = 0; i < result->initial_count; i++)
+        result->initial_members[i] = gw__get_u8_below(r, GW_RING_NODES);
 }
 
 static void put_request(struct gw__writer *w,
-                        const struct gw__transfer_request *ask)
+                        const struct gw__transfer_request *request)
 {
-    gw__put_u64(w, ask->have_op);
-    gw__put_u8(w, ask->wants_state);
-    gw__put_u64(w, ask->offset);
-    put_item(w, &ask->item);
-    gw__put_text(w, ask->endpoint);
+    gw__put_u64(w, request->have_op);
+    gw__put_u8(w, request->wants_state);
+    gw__put_u64(w, request->offset);
+    put_item(w, &request->item);
+    gw__put_text(w, request->endpoint);
 }
 
-static void get_request(struct gw__reader *r, struct gw__transfer_request *ask)
+static void get_request(struct gw__reader *r,
+                        struct gw__transfer_request *request)
 {
-    ask->have_op = gw__get_u64(r);
-    ask->wants_state = gw__get_bool(r);
-    ask->offset = gw__get_u64(r);
-    get_item(r, &ask->item);
-    gw__get_text(r, ask->endpoint, sizeof ask->endpoint);
+    request->have_op = gw__get_u64(r);
+    request->wants_state = gw__get_bool(r);
+    request->offset = gw__get_u64(r);
+    get_item(r, &request->item);
+    gw__get_text(r, request->endpoint, sizeof request->endpoint);
 }
 
-static void put_piece(struct gw__writer *w,
-                      const struct gw__state_transfer_piece *piece)
+static void put_block(struct gw__writer *w,
+                      const struct gw__state_transfer_block *block)
 {
-    gw__put_u64(w, piece->server_op);
-    gw__put_u8(w, piece->gives);
-    put_item(w, &piece->item);
-    if (piece->item.kind != GW__ITEM_NONE) {
-        gw__put_u64(w, piece->digest);
-        gw__put_u64(w, piece->epoch);
+    gw__put_u64(w, block->server_op);
+    gw__put_u8(w, block->has_state);
+    put_item(w, &block->item);
+    if (block->item.kind != GW__ITEM_NONE) {
+        gw__put_u64(w, block->digest);
+        gw__put_u64(w, block->epoch);
     }
-    if (piece->item.kind == GW__ITEM_RESULT)
-        put_result(w, &piece->result);
-    gw__put_u64(w, piece->offset);
-    gw__put_bytes(w, piece->data, piece->bytes);
+    if (block->item.kind == GW__ITEM_RESULT)
+        put_result(w, &block->result);
+    gw__put_u64(w, block->offset);
+    gw__put_bytes(w, block->data, block->bytes);
 }
 
-static void get_piece(struct gw__reader *r,
-                      struct gw__state_transfer_piece *piece)
+static void get_block(struct gw__reader *r,
+                      struct gw__state_transfer_block *block)
 {
-    piece->server_op = gw__get_u64(r);
-    piece->gives = gw__get_bool(r);
-    get_item(r, &piece->item);
-    if (piece->item.kind != GW__ITEM_NONE) {
-        piece->digest = gw__get_u64(r);
-        piece->epoch = gw__get_u64(r);
+    block->server_op = gw__get_u64(r);
+    block->has_state = gw__get_bool(r);
+    get_item(r, &block->item);
+    if (block->item.kind != GW__ITEM_NONE) {
+        block->digest = gw__get_u64(r);
+        block->epoch = gw__get_u64(r);
     }
-    if (piece->item.kind == GW__ITEM_RESULT)
-        get_result(r, &piece->result);
-    piece->offset = gw__get_u64(r);
-    piece->data = r->at;
-    piece->bytes = r->left;
-    gw__reader_demand(r, piece->bytes <= GW__PIECE_BYTES &&
-                             piece->offset <= piece->item.bytes &&
-                             piece->bytes <= piece->item.bytes - piece->offset);
+    if (block->item.kind == GW__ITEM_RESULT)
+        get_result(r, &block->result);
+    block->offset = gw__get_u64(r);
+    block->data = r->at;
+    block->bytes = r->left;
+    gw__reader_demand(r, block->bytes <= GW__STATE_BLOCK_BYTES &&
+                             block->offset <= block->item.bytes &&
+                             block->bytes <= block->item.bytes - block->offset);
     r->left = 0;
 }
 
@@ -116,13 +117,13 @@ size_t gw__state_transfer_encode(const struct gw__state_transfer *transfer,
     struct gw__writer w = gw__writer_on(out, GW__TRANSFER_BYTES_MAX);
     gw__put_u8(&w, GW__STATE_TRANSFER + transfer->kind);
     if (transfer->kind == GW__TRANSFER_REQUEST)
-        put_request(&w, &transfer->ask);
-    else if (transfer->kind == GW__TRANSFER_PIECE)
-        put_piece(&w, &transfer->piece);
+        put_request(&w, &transfer->request);
+    else if (transfer->kind == GW__TRANSFER_BLOCK)
+        put_block(&w, &transfer->block);
     else if (transfer->kind == GW__TRANSFER_HAVE) {
         gw__put_u64(&w, transfer->state.ops);
         gw__put_u64(&w, transfer->state.digest);
-    } else if (transfer->kind != GW__TRANSFER_SURE)
+    } else if (transfer->kind != GW__TRANSFER_CONFIRM)
         gw__put_u64(&w, transfer->ops);
     return gw__writer_fits(&w) ? w.used : 0;
 }
@@ -140,13 +141,13 @@ enum gw_err gw__state_transfer_decode(const void *data, size_t bytes,
     if (r.bad)
         return gw_fail(why, GW_EDATA, "the message is not from a member");
     if (transfer->kind == GW__TRANSFER_REQUEST)
-        get_request(&r, &transfer->ask);
-    else if (transfer->kind == GW__TRANSFER_PIECE)
-        get_piece(&r, &transfer->piece);
+        get_request(&r, &transfer->request);
+    else if (transfer->kind == GW__TRANSFER_BLOCK)
+        get_block(&r, &transfer->block);
     else if (transfer->kind == GW__TRANSFER_HAVE) {
         transfer->state.ops = gw__get_u64(&r);
         transfer->state.digest = gw__get_u64(&r);
-    } else if (transfer->kind != GW__TRANSFER_SURE)
+    } else if (transfer->kind != GW__TRANSFER_CONFIRM)
         transfer->ops = gw__get_u64(&r);
     return gw__reader_done(&r)
                ? GW_OK

@@ -4,12 +4,12 @@
  * copies the state and the newest results; a leaver checks that no member needs
  * it any more.
  *
- *     joiner -> member    ASK     request the item after op n, or a piece of it
- *     member -> joiner    PIECE   of a snapshot of its state, or of a result;
+ *     joiner -> member    REQUEST request the item after op n, or a block of it
+ *     member -> joiner    BLOCK   of a snapshot of its state, or of a result;
  *                                 or there is nothing (yet)
  *     leaver -> member    PAST    have you completed op n?
  *     member -> leaver    PASSED  completed ops
- *     joiner -> member    SURE    request the digest (ring_state_confirm.c)
+ *     joiner -> member    CONFIRM request the digest (ring_state_confirm.c)
  *     member -> joiner    HAVE    the digest
  *     joiner -> joiner    NOTHING no state, and all that had it are gone, in
  *                                 this ring epoch
@@ -23,14 +23,14 @@
 #include <cluster/registry/command.h>
 #include <gradwire/ring.h>
 
-enum { GW__PIECE_BYTES = 49152, GW__TRANSFER_HEAD_MAX = 512 };
+enum { GW__STATE_BLOCK_BYTES = 49152, GW__TRANSFER_HEAD_MAX = 512 };
 
 enum gw__state_transfer_kind {
     GW__TRANSFER_REQUEST,
-    GW__TRANSFER_PIECE,
+    GW__TRANSFER_BLOCK,
     GW__TRANSFER_PAST,
     GW__TRANSFER_PASSED,
-    GW__TRANSFER_SURE,
+    GW__TRANSFER_CONFIRM,
     GW__TRANSFER_HAVE,
     GW__TRANSFER_NOTHING,
     GW__TRANSFER_KINDS
@@ -49,14 +49,14 @@ struct gw__state_transfer_item {
 struct gw__transfer_request {
     uint64_t have_op;                    /* ops in the joiner's state */
     bool wants_state;                    /* it has none yet */
-    uint64_t offset;                     /* of the piece */
+    uint64_t offset;                     /* of the block */
     struct gw__state_transfer_item item; /* kind and id; NONE: offer one */
     char endpoint[GW__ENDPOINT_MAX];     /* of the joiner */
 };
 
-struct gw__state_transfer_piece {
+struct gw__state_transfer_block {
     uint64_t server_op; /* ops in the donor's state */
-    bool gives;         /* the donor has a state */
+    bool has_state;     /* the donor has a state */
     struct gw__state_transfer_item item;
     /* Of an item: the digest over the ops in the state then, and the epoch in
      * which the newest of them was completed. */
@@ -75,15 +75,15 @@ struct gw__state_transfer_state {
 struct gw__state_transfer {
     enum gw__state_transfer_kind kind;
     union {
-        struct gw__transfer_request ask;
-        struct gw__state_transfer_piece piece; /* `data` in the message */
+        struct gw__transfer_request request;
+        struct gw__state_transfer_block block; /* `data` in the message */
         /* PAST, PASSED: completed ops. NOTHING: the ring epoch. */
         uint64_t ops;
         struct gw__state_transfer_state state; /* HAVE */
     };
 };
 
-enum { GW__TRANSFER_BYTES_MAX = GW__TRANSFER_HEAD_MAX + GW__PIECE_BYTES };
+enum { GW__TRANSFER_BYTES_MAX = GW__TRANSFER_HEAD_MAX + GW__STATE_BLOCK_BYTES };
 
 size_t gw__state_transfer_encode(const struct gw__state_transfer *transfer,
                                  uint8_t out[GW__TRANSFER_BYTES_MAX]);

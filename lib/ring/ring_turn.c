@@ -18,15 +18,16 @@ static const uint64_t report_ns = 10000000;
 static void request_progress_report(struct gw_ring *ring, uint64_t now_ns)
 {
     if (!ring->moving || ring->report_requested ||
-        now_ns - ring->looked_ns < GW__RING_REPORT_NS)
+        now_ns - ring->checked_ns < GW__RING_REPORT_NS)
         return;
     ring->report_requested = true;
     atomic_store(&ring->stop, true);
 }
 
-static bool stands_elsewhere(const struct gw_ring *ring)
+static bool has_progressed(const struct gw_ring *ring)
 {
-    const struct gw__progress_report *a = &ring->report, *b = &ring->stood;
+    const struct gw__progress_report *a = &ring->report,
+                                     *b = &ring->sent_report;
     return a->op != b->op || a->moved != b->moved || a->phase != b->phase ||
            a->waits_for != b->waits_for;
 }
@@ -35,11 +36,11 @@ static void report_progress(struct gw_ring *ring, uint64_t now_ns)
 {
     const struct gw__member_request request = {.kind = GW__REQUEST_PROGRESS,
                                                .progress = ring->report};
-    if (!ring->member || !stands_elsewhere(ring) ||
-        now_ns - ring->stood_ns < report_ns)
+    if (!ring->member || !has_progressed(ring) ||
+        now_ns - ring->sent_report_ns < report_ns)
         return;
-    ring->stood = ring->report;
-    ring->stood_ns = now_ns;
+    ring->sent_report = ring->report;
+    ring->sent_report_ns = now_ns;
     gw__ring_request(ring, &request);
 }
 
@@ -98,10 +99,10 @@ void gw__ring_on_message(void *context, unsigned from,
         return;
     switch (transfer.kind) {
     case GW__TRANSFER_REQUEST:
-        gw__state_serve_piece(ring, from, &transfer.ask);
+        gw__state_serve_block(ring, from, &transfer.request);
         break;
-    case GW__TRANSFER_PIECE:
-        gw__fetch_piece(ring, from, &transfer.piece);
+    case GW__TRANSFER_BLOCK:
+        gw__fetch_block(ring, from, &transfer.block);
         break;
     case GW__TRANSFER_PAST:
         gw__leave_requested(ring, from);
@@ -109,7 +110,7 @@ void gw__ring_on_message(void *context, unsigned from,
     case GW__TRANSFER_PASSED:
         gw__leave_answered(ring, from, transfer.ops);
         break;
-    case GW__TRANSFER_SURE:
+    case GW__TRANSFER_CONFIRM:
         gw__confirm_requested(ring, from);
         break;
     case GW__TRANSFER_HAVE:

@@ -124,7 +124,7 @@ void gw__ring_report(struct gw_ring *ring)
     gw__ring_request(ring, &request);
 }
 
-void gw__ring_settle(struct gw_ring *ring)
+void gw__ring_end_move(struct gw_ring *ring)
 {
     ring->moving = false;
     gw__ring_report(ring);

@@ -44,7 +44,7 @@ uint32_t gw_shards_of(const struct gw_shards *shards, unsigned place)
     return shard;
 }
 
-static void use(struct gw_shards *shards, uint32_t shard)
+static void record_use(struct gw_shards *shards, uint32_t shard)
 {
     shards->done += shards->uses[shard] == 0;
     if (shards->uses[shard] < UINT8_MAX)
@@ -63,16 +63,16 @@ static void end_epoch(struct gw_shards *shards)
     shards->epoch++;
 }
 
-void gw_shards_settle(struct gw_shards *shards,
-                      const struct gw_ring_result *result)
+void gw_shards_complete(struct gw_shards *shards,
+                        const struct gw_ring_result *result)
 {
     uint32_t leased[GW_RING_NODES];
-    for (unsigned i = 0; i < result->origin_count; i++)
+    for (unsigned i = 0; i < result->initial_count; i++)
         leased[i] = gw_shards_of(shards, i);
-    for (unsigned i = 0; i < result->origin_count; i++)
+    for (unsigned i = 0; i < result->initial_count; i++)
         if (leased[i] != GW_NONE &&
-            result->contributors >> result->origin[i] & 1)
-            use(shards, leased[i]);
+            result->contributors >> result->initial_members[i] & 1)
+            record_use(shards, leased[i]);
     uint32_t first = next_free(shards, shards->first);
     shards->first = first == GW_NONE ? shards->count : first;
     if (shards->count && shards->done == shards->count)

@@ -49,8 +49,8 @@ bool gw__state_validity_decided(struct gw__state_validity *validity,
     return false;
 }
 
-bool gw__state_validity_heard(struct gw__state_validity *validity,
-                              unsigned from, uint64_t ops, uint64_t digest)
+bool gw__state_validity_compare(struct gw__state_validity *validity,
+                                unsigned from, uint64_t ops, uint64_t digest)
 {
     if (!validity->copied || ops != validity->copy.ops)
         return true;
@@ -60,8 +60,8 @@ bool gw__state_validity_heard(struct gw__state_validity *validity,
     return true;
 }
 
-void gw__state_validity_heard_nothing(struct gw__state_validity *validity,
-                                      unsigned from, uint64_t ring_epoch)
+void gw__state_validity_peer_empty(struct gw__state_validity *validity,
+                                   unsigned from, uint64_t ring_epoch)
 {
     if (ring_epoch < validity->nothing_epoch)
         return;
@@ -118,25 +118,25 @@ static uint64_t without(const struct gw__state_validity *validity,
     return validity->nothing_epoch == view->ring_epoch ? validity->nothing : 0;
 }
 
-enum gw__state_standing
-gw__state_validity_score(const struct gw__state_validity *validity,
-                         const struct gw__view *view, struct gw__process self)
+enum gw__validity_status
+gw__state_validity_status(const struct gw__state_validity *validity,
+                          const struct gw__view *view, struct gw__process self)
 {
     uint64_t from_op;
     if (!first_op(view, self, &from_op))
-        return GW__STATE_VALIDITY_WAITS;
+        return GW__STATE_VALIDITY_UNKNOWN;
     if (from_op == 0)
         return validity->copied && validity->copy.ops > 0
                    ? GW__STATE_VALIDITY_LOST
-                   : GW__STATE_VALIDITY_STANDS;
+                   : GW__STATE_VALIDITY_CONFIRMED;
     uint64_t earlier = earlier_members(view, from_op);
     if (validity->copied && validity->copy.ops == from_op &&
         !(earlier & ~validity->same))
-        return GW__STATE_VALIDITY_STANDS;
+        return GW__STATE_VALIDITY_CONFIRMED;
     if (gw__state_validity_is_empty(validity, view, self) &&
         !(others(view, self) & ~without(validity, view)))
         return GW__STATE_VALIDITY_LOST;
-    return GW__STATE_VALIDITY_WAITS;
+    return GW__STATE_VALIDITY_UNKNOWN;
 }
 
 uint64_t gw__state_validity_requests(const struct gw__state_validity *validity,
@@ -144,8 +144,8 @@ uint64_t gw__state_validity_requests(const struct gw__state_validity *validity,
                                      struct gw__process self)
 {
     uint64_t from_op;
-    if (gw__state_validity_score(validity, view, self) !=
-            GW__STATE_VALIDITY_WAITS ||
+    if (gw__state_validity_status(validity, view, self) !=
+            GW__STATE_VALIDITY_UNKNOWN ||
         !first_op(view, self, &from_op))
         return 0;
     if (gw__state_validity_is_empty(validity, view, self))

@@ -4,7 +4,7 @@
  * the simulator's joiners use the same rules.
  *
  * A joiner whose first op is m needs the state after op m - 1, and that result
- * must be valid. The earlier members (`elders` in the code) are those that took
+ * must be valid. The earlier members are those that took
  * part in op m - 1.
  *
  *   m is 0           no member to ask: the state is the initial one
@@ -38,10 +38,10 @@
 #include <cluster/registry/decide.h>
 #include <cluster/registry/view.h>
 
-enum gw__state_standing {
-    GW__STATE_VALIDITY_WAITS,
-    GW__STATE_VALIDITY_STANDS, /* it may begin */
-    GW__STATE_VALIDITY_LOST    /* no member has the state any more */
+enum gw__validity_status {
+    GW__STATE_VALIDITY_UNKNOWN,
+    GW__STATE_VALIDITY_CONFIRMED, /* it may begin */
+    GW__STATE_VALIDITY_LOST       /* no member has the state any more */
 };
 
 /* A copy: the number of ops in it, a digest over them, and the epoch of the
@@ -71,12 +71,12 @@ bool gw__copy_is_void(const struct gw__state_validity_copy *copy,
                       const struct gw__decision *decisions, unsigned count);
 /* `from` has the state after so many ops. False: it differs from ours, which
  * must be copied again from there. */
-bool gw__state_validity_heard(struct gw__state_validity *validity,
-                              unsigned from, uint64_t ops, uint64_t digest);
+bool gw__state_validity_compare(struct gw__state_validity *validity,
+                                unsigned from, uint64_t ops, uint64_t digest);
 /* `from` has no state and there are no earlier members in the ring of that
  * epoch. */
-void gw__state_validity_heard_nothing(struct gw__state_validity *validity,
-                                      unsigned from, uint64_t ring_epoch);
+void gw__state_validity_peer_empty(struct gw__state_validity *validity,
+                                   unsigned from, uint64_t ring_epoch);
 
 /* Is `now` a continuation of the ring `before`? Members come and go one after
  * the other. If none of the former is left, the ring may have been started
@@ -87,9 +87,9 @@ bool gw__state_validity_lasts(const struct gw__view *before,
 /* The following take the newest view of the log that `self` knows, decided or
  * not. If `self` is not in it, it waits. The place of an earlier incarnation is
  * not its own: that ring may be gone, and another may have begun. */
-enum gw__state_standing
-gw__state_validity_score(const struct gw__state_validity *validity,
-                         const struct gw__view *view, struct gw__process self);
+enum gw__validity_status
+gw__state_validity_status(const struct gw__state_validity *validity,
+                          const struct gw__view *view, struct gw__process self);
 /* The members whose answer is missing: nodes as bits. */
 uint64_t gw__state_validity_requests(const struct gw__state_validity *validity,
                                      const struct gw__view *view,

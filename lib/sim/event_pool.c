@@ -26,17 +26,17 @@ static size_t pool_bytes(unsigned pool)
 /* The first four arenas are small, so that many small runs stay cheap. */
 static bool add_arena(struct gw__queue *queue, unsigned pool)
 {
-    size_t piece = pool_bytes(pool);
+    size_t event_bytes = pool_bytes(pool);
     size_t whole = queue->arena_count < 4 ? ARENA_BYTES : 8 * ARENA_BYTES;
-    size_t pieces = piece < whole ? whole / piece : 1;
-    struct gw__arena *arena = malloc(sizeof *arena + pieces * piece);
+    size_t event_count = event_bytes < whole ? whole / event_bytes : 1;
+    struct gw__arena *arena = malloc(sizeof *arena + event_count * event_bytes);
     if (!arena)
         return false;
     arena->next = queue->arenas;
     queue->arenas = arena;
     queue->arena_count++;
-    for (size_t i = 0; i < pieces; i++) {
-        struct gw__event *event = (void *)(arena->bytes + i * piece);
+    for (size_t i = 0; i < event_count; i++) {
+        struct gw__event *event = (void *)(arena->bytes + i * event_bytes);
         event->next = queue->pools[pool];
         queue->pools[pool] = event;
     }
@@ -45,7 +45,7 @@ static bool add_arena(struct gw__queue *queue, unsigned pool)
 
 static bool grow_heap(struct gw__queue *queue)
 {
-    if (queue->taken < queue->capacity)
+    if (queue->in_use < queue->capacity)
         return true;
     size_t larger = queue->capacity ? 2 * queue->capacity : 256;
     struct gw__queue_slot *moved = realloc(queue->heap, larger * sizeof *moved);
@@ -56,18 +56,18 @@ static bool grow_heap(struct gw__queue *queue)
     return true;
 }
 
-struct gw__event *gw__queue_take(struct gw__queue *queue, size_t bytes)
+struct gw__event *gw__queue_acquire(struct gw__queue *queue, size_t bytes)
 {
     unsigned pool = 0;
     while (pool_bytes(pool) < sizeof(struct gw__event) + bytes)
         pool++;
     assert(pool < GW__POOLS);
-    if (queue->taken >= queue->most || !grow_heap(queue) ||
+    if (queue->in_use >= queue->most || !grow_heap(queue) ||
         (!queue->pools[pool] && !add_arena(queue, pool)))
         return NULL;
     struct gw__event *event = queue->pools[pool];
     queue->pools[pool] = event->next;
-    queue->taken++;
+    queue->in_use++;
     *event = (struct gw__event){
         .place = GW__NOT_QUEUED,
         .bytes = (uint32_t)bytes,
@@ -76,12 +76,12 @@ struct gw__event *gw__queue_take(struct gw__queue *queue, size_t bytes)
     return event;
 }
 
-void gw__queue_give(struct gw__queue *queue, struct gw__event *event)
+void gw__queue_release(struct gw__queue *queue, struct gw__event *event)
 {
-    assert(event->place == GW__NOT_QUEUED && queue->taken > 0);
+    assert(event->place == GW__NOT_QUEUED && queue->in_use > 0);
     event->next = queue->pools[event->pool];
     queue->pools[event->pool] = event;
-    queue->taken--;
+    queue->in_use--;
 }
 
 void gw__queue_fini(struct gw__queue *queue)

@@ -49,7 +49,7 @@ struct gw__queue {
     size_t count;
     size_t capacity;
     size_t most; /* events at a time, queued or not */
-    size_t taken;
+    size_t in_use;
     uint64_t order;
     struct gw__event *pools[GW__POOLS];
     struct gw__arena *arenas; /* memory of the pools */
@@ -61,9 +61,9 @@ void gw__queue_fini(struct gw__queue *queue);
 
 /* A zeroed event with room for `bytes` bytes of data. NULL: `most` events are
  * in use, or out of memory. */
-struct gw__event *gw__queue_take(struct gw__queue *queue, size_t bytes);
+struct gw__event *gw__queue_acquire(struct gw__queue *queue, size_t bytes);
 /* Returns an event to its pool; it must not be queued. */
-void gw__queue_give(struct gw__queue *queue, struct gw__event *event);
+void gw__queue_release(struct gw__queue *queue, struct gw__event *event);
 
 /* Inserts `event` after those of the same time. There is always room. */
 void gw__queue_add(struct gw__queue *queue, struct gw__event *event,

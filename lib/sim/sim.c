@@ -14,7 +14,7 @@ static void add_boot(struct gw__sim *sim, uint32_t node, struct gw_rng *rng)
 {
     uint64_t at_ns = gw_rng_below(rng, sim->options.start_spread_ns + 1);
     bool down = sim->options.nodes_down >> node & 1;
-    struct gw__event *boot = down ? NULL : gw__sim_take(sim, 0);
+    struct gw__event *boot = down ? NULL : gw__sim_event_new(sim, 0);
     if (!boot)
         return;
     boot->kind = GW__EVENT_BOOT;
@@ -42,9 +42,9 @@ static void init_link(struct gw__sim *sim, size_t i, struct gw_rng *rng)
 {
     struct gw__link *link = &sim->links[i];
     *link =
-        (struct gw__link){.rule = sim->options.link, .keep = 1, .single = 1};
+        (struct gw__link){.profile = sim->options.link, .keep = 1, .single = 1};
     if (i / sim->node_count == i % sim->node_count)
-        link->rule.drop = link->rule.dup = 0;
+        link->profile.drop = link->profile.dup = 0;
     gw_rng_seed(&link->luck, gw_rng_next(rng));
 }
 
@@ -112,11 +112,11 @@ void gw__sim_destroy(struct gw__sim **sim)
     *sim = NULL;
 }
 
-struct gw__event *gw__sim_take(struct gw__sim *sim, size_t bytes)
+struct gw__event *gw__sim_event_new(struct gw__sim *sim, size_t bytes)
 {
-    struct gw__event *event = gw__queue_take(&sim->queue, bytes);
+    struct gw__event *event = gw__queue_acquire(&sim->queue, bytes);
     sim->counts.arenas = sim->queue.arena_count;
-    if (!event && sim->queue.taken == sim->queue.most)
+    if (!event && sim->queue.in_use == sim->queue.most)
         gw__sim_fail(sim, "more than %zu events are in flight",
                      sim->queue.most);
     else if (!event && !sim->error.code)
@@ -164,7 +164,7 @@ bool gw__sim_step(struct gw__sim *sim)
         gw__inject_end(sim, event->index);
     else if (!sim->nodes[event->node].up)
         gw__node_start(sim, event->node);
-    gw__queue_give(&sim->queue, event);
+    gw__queue_release(&sim->queue, event);
     return true;
 }
 
@@ -193,11 +193,11 @@ enum gw_err gw__sim_run_until(struct gw__sim *sim,
     return gw_fail(why, GW_ETIMEOUT, "the goal was not reached by %s", when);
 }
 
-void gw__sim_ask(struct gw__sim *sim, uint64_t at_ns, uint32_t node,
-                 const void *data, size_t bytes)
+void gw__sim_request(struct gw__sim *sim, uint64_t at_ns, uint32_t node,
+                     const void *data, size_t bytes)
 {
     assert(node < sim->node_count && bytes <= GW__MESSAGE_MAX);
-    struct gw__event *event = gw__sim_take(sim, bytes);
+    struct gw__event *event = gw__sim_event_new(sim, bytes);
     if (!event)
         return;
     event->kind = GW__REQUESTED;

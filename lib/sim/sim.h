@@ -23,8 +23,8 @@
  * which makes shrinking effective.
  *
  * A network belongs to one thread. Hooks are called during a run. They may
- * query the network, call gw__sim_ask, add faults and fail the run, but must
- * not run or destroy it.
+ * query the network, call gw__sim_request, add faults and fail the run, but
+ * must not run or destroy it.
  */
 #ifndef GW__SIM_H
 #define GW__SIM_H
@@ -35,7 +35,7 @@ struct gw__sim;
 
 /* A directed link. A message takes `delay_ns` and a random part of `jitter_ns`,
  * at least 1 ns. */
-struct gw__link_rule {
+struct gw__sim_link_profile {
     uint64_t delay_ns;
     uint64_t jitter_ns;
     double drop;  /* probability of loss */
@@ -45,8 +45,8 @@ struct gw__link_rule {
 
 struct gw__sim_options {
     uint64_t seed;
-    struct gw__link_rule link; /* initial profile of every link */
-    const void *config;        /* payload of each START; not copied */
+    struct gw__sim_link_profile link; /* initial profile of every link */
+    const void *config;               /* payload of each START; not copied */
     size_t config_bytes;
     uint64_t nodes_down;      /* nodes that are down until a restart */
     uint64_t start_spread_ns; /* the others start within this time */
@@ -81,8 +81,8 @@ struct gw__sim_options {
     /* The process state of `node`, which is up, as `observer` sees it. NULL:
      * process states cannot be observed. A node that is down is seen as ended.
      */
-    void (*look)(void *context, struct gw__sim *sim, uint32_t observer,
-                 uint32_t node, struct gw__sight *sight);
+    void (*observe)(void *context, struct gw__sim *sim, uint32_t observer,
+                    uint32_t node, struct gw__sight *sight);
     /* Called after each delivered input, for checks of invariants. If the step
      * ended in a crash the node is already down. */
     void (*after_step)(void *context, struct gw__sim *sim, uint32_t node,
@@ -102,7 +102,7 @@ void gw__sim_destroy(struct gw__sim **sim);
 
 /* Replaces the profile of one link; messages under way are not affected. */
 void gw__sim_set_link(struct gw__sim *sim, uint32_t from, uint32_t to,
-                      const struct gw__link_rule *rule);
+                      const struct gw__sim_link_profile *profile);
 /* Adds future faults; those in the past begin at once. A schedule of
  * GW__FAULTS_MAX faults may be added more than once. GW_ENOMEM. GW_EINVAL: more
  * than 65535 in all. If the run has failed, its failure. */
@@ -113,8 +113,8 @@ GW_MUST_CHECK enum gw_err gw__sim_add_faults(struct gw__sim *sim,
 /* Schedules an application request (GW__REQUESTED) to `node` at `at_ns` (not
  * before now). It is lost if the node is down then. `data` is copied, at most
  * GW__MESSAGE_MAX. */
-void gw__sim_ask(struct gw__sim *sim, uint64_t at_ns, uint32_t node,
-                 const void *data, size_t bytes);
+void gw__sim_request(struct gw__sim *sim, uint64_t at_ns, uint32_t node,
+                     const void *data, size_t bytes);
 /* Ends the run successfully. */
 void gw__sim_end(struct gw__sim *sim);
 /* Ends the run with a failure: "at 12ms: TEXT". The first one is kept. */

@@ -58,7 +58,7 @@ static void cancel_timer(struct gw__sim *sim, struct gw__event **timer)
     if (!*timer)
         return;
     gw__queue_remove(&sim->queue, *timer);
-    gw__queue_give(&sim->queue, *timer);
+    gw__queue_release(&sim->queue, *timer);
     *timer = NULL;
 }
 
@@ -74,7 +74,7 @@ static void act_set_timer(void *driver, uint32_t timer, uint64_t at_ns)
         return;
     struct gw__event **set = &stepping(sim)->timers[timer];
     cancel_timer(sim, set);
-    if (at_ns == 0 || !(*set = gw__sim_take(sim, 0)))
+    if (at_ns == 0 || !(*set = gw__sim_event_new(sim, 0)))
         return;
     (*set)->kind = GW__TIMER;
     (*set)->node = (uint8_t)sim->stepping;
@@ -109,7 +109,7 @@ static const void *act_load(void *driver, uint32_t key, size_t *bytes)
     return gw__disk_read(&stepping(sim)->disk, key, bytes);
 }
 
-static void act_tell(void *driver, const void *data, size_t bytes)
+static void act_notify(void *driver, const void *data, size_t bytes)
 {
     struct gw__sim *sim = driver;
     if (is_spared(sim) && sim->options.on_notify)
@@ -118,20 +118,20 @@ static void act_tell(void *driver, const void *data, size_t bytes)
 }
 
 /* The answer is an input of its own, delivered at once. */
-static void act_look(void *driver, uint32_t node, uint64_t incarnation)
+static void act_observe(void *driver, uint32_t node, uint64_t incarnation)
 {
     struct gw__sim *sim = driver;
     struct gw__sight sight = {.state = GW__SIGHT_NONE};
     if (!is_spared(sim) || node >= sim->node_count)
         return;
-    const struct gw__sim_node *seen = &sim->nodes[node];
-    bool ended = !seen->up || seen->incarnation != incarnation;
-    struct gw__event *event = gw__sim_take(sim, ended ? 0 : sizeof sight);
+    const struct gw__sim_node *target = &sim->nodes[node];
+    bool ended = !target->up || target->incarnation != incarnation;
+    struct gw__event *event = gw__sim_event_new(sim, ended ? 0 : sizeof sight);
     if (!event)
         return;
     if (!ended) {
-        sim->options.look(sim->options.context, sim, sim->stepping, node,
-                          &sight);
+        sim->options.observe(sim->options.context, sim, sim->stepping, node,
+                             &sight);
         memcpy(event->data, &sight, sizeof sight);
     }
     event->kind = ended ? GW__DIED : GW__OBSERVED;
@@ -150,7 +150,7 @@ struct gw__actions gw__sim_actions(struct gw__sim *sim)
         .set_timer = act_set_timer,
         .persist = act_persist,
         .load = act_load,
-        .notify = act_tell,
-        .look = sim->options.look ? act_look : NULL,
+        .notify = act_notify,
+        .inspect = sim->options.observe ? act_observe : NULL,
     };
 }

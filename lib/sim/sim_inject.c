@@ -204,7 +204,7 @@ static void heal(struct gw__sim *sim)
 static void schedule(struct gw__sim *sim, size_t fault, uint8_t kind,
                      uint64_t at_ns)
 {
-    struct gw__event *event = gw__sim_take(sim, 0);
+    struct gw__event *event = gw__sim_event_new(sim, 0);
     if (!event)
         return;
     event->kind = kind;

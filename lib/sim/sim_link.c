@@ -9,10 +9,11 @@
 #include <assert.h>
 #include <string.h>
 
-static uint64_t travel_ns(const struct gw__link *link, double luck)
+static uint64_t latency_ns(const struct gw__link *link, double luck)
 {
-    uint64_t range_ns = link->rule.jitter_ns + (link->most_ns - link->least_ns);
-    uint64_t ns = link->rule.delay_ns + link->least_ns +
+    uint64_t range_ns =
+        link->profile.jitter_ns + (link->most_ns - link->least_ns);
+    uint64_t ns = link->profile.delay_ns + link->least_ns +
                   (uint64_t)((double)range_ns * luck);
     return ns ? ns : 1;
 }
@@ -20,8 +21,8 @@ static uint64_t travel_ns(const struct gw__link *link, double luck)
 static void queue_copy(struct gw__sim *sim, struct gw__link *link,
                        struct gw__event *message, double luck)
 {
-    uint64_t at_ns = sim->now_ns + travel_ns(link, luck);
-    if (link->rule.ordered && at_ns < link->latest_ns)
+    uint64_t at_ns = sim->now_ns + latency_ns(link, luck);
+    if (link->profile.ordered && at_ns < link->latest_ns)
         at_ns = link->latest_ns;
     if (at_ns > link->latest_ns)
         link->latest_ns = at_ns;
@@ -32,7 +33,7 @@ static struct gw__event *make_message(struct gw__sim *sim, uint32_t from,
                                       uint32_t to, const void *data,
                                       size_t bytes)
 {
-    struct gw__event *message = gw__sim_take(sim, bytes);
+    struct gw__event *message = gw__sim_event_new(sim, bytes);
     if (!message)
         return NULL;
     message->kind = GW__MESSAGE;
@@ -57,11 +58,11 @@ void gw__link_send(struct gw__sim *sim, uint32_t from, uint32_t to,
         sim->counts.cut++;
         return;
     }
-    if (luck[0] < 1 - (1 - link->rule.drop) * link->keep) {
+    if (luck[0] < 1 - (1 - link->profile.drop) * link->keep) {
         sim->counts.dropped++;
         return;
     }
-    bool twice = luck[1] < 1 - (1 - link->rule.dup) * link->single;
+    bool twice = luck[1] < 1 - (1 - link->profile.dup) * link->single;
     unsigned copies = twice ? 2 : 1;
     sim->counts.doubled += copies - 1;
     for (unsigned copy = 0; copy < copies; copy++) {
@@ -72,8 +73,8 @@ void gw__link_send(struct gw__sim *sim, uint32_t from, uint32_t to,
 }
 
 void gw__sim_set_link(struct gw__sim *sim, uint32_t from, uint32_t to,
-                      const struct gw__link_rule *rule)
+                      const struct gw__sim_link_profile *profile)
 {
     assert(from < sim->node_count && to < sim->node_count);
-    sim->links[from * sim->node_count + to].rule = *rule;
+    sim->links[from * sim->node_count + to].profile = *profile;
 }

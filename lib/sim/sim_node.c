@@ -31,8 +31,8 @@ static void hash_input(struct gw__sim *sim, uint32_t node,
     sim->hash = gw__mix_bytes(hash, input->data, input->bytes);
 }
 
-static void say_life(struct gw__sim *sim, uint32_t node,
-                     enum gw__fault_kind what)
+static void notify_life(struct gw__sim *sim, uint32_t node,
+                        enum gw__fault_kind what)
 {
     if (sim->options.on_life)
         sim->options.on_life(sim->options.context, sim, node, what);
@@ -91,7 +91,7 @@ void gw__node_arrive(struct gw__sim *sim, struct gw__event *event)
         }
         deliver(sim, event->node, &input);
     }
-    gw__queue_give(&sim->queue, event);
+    gw__queue_release(&sim->queue, event);
 }
 
 void gw__node_start(struct gw__sim *sim, uint32_t i)
@@ -111,19 +111,19 @@ void gw__node_start(struct gw__sim *sim, uint32_t i)
         .incarnation = node->incarnation,
         .seed = gw_rng_next(&node->lives),
     };
-    say_life(sim, i, GW__RESTART);
+    notify_life(sim, i, GW__RESTART);
     deliver(sim, i, &start);
 }
 
 /* Notifies `observer` that node `i` has ended. */
-static void tell_death(struct gw__sim *sim, uint32_t i, uint32_t observer)
+static void notify_death(struct gw__sim *sim, uint32_t i, uint32_t observer)
 {
     const struct gw__sim_options *options = &sim->options;
     struct gw__sim_node *node = &sim->nodes[observer];
     double lost = gw_rng_unit(&node->luck);
     uint64_t jitter_ns = gw_rng_below(&node->luck, options->died_jitter_ns + 1);
     struct gw__event *event;
-    if (lost < options->died_lost || !(event = gw__sim_take(sim, 0)))
+    if (lost < options->died_lost || !(event = gw__sim_event_new(sim, 0)))
         return;
     event->kind = GW__DIED;
     event->node = (uint8_t)observer;
@@ -144,7 +144,7 @@ static void drop_backlog(struct gw__sim *sim, struct gw__sim_node *node)
             node->timers[event->index] = NULL;
         else
             sim->counts.missed++;
-        gw__queue_give(&sim->queue, event);
+        gw__queue_release(&sim->queue, event);
     }
     node->backlog_end = &node->backlog;
 }
@@ -154,7 +154,7 @@ static void drop_timers(struct gw__sim *sim, struct gw__sim_node *node)
     for (unsigned i = 0; i < GW__TIMERS_MAX; i++)
         if (node->timers[i]) {
             gw__queue_remove(&sim->queue, node->timers[i]);
-            gw__queue_give(&sim->queue, node->timers[i]);
+            gw__queue_release(&sim->queue, node->timers[i]);
             node->timers[i] = NULL;
         }
 }
@@ -169,24 +169,24 @@ void gw__node_crash(struct gw__sim *sim, uint32_t i)
     drop_timers(sim, node);
     for (uint32_t observer = 0; observer < sim->node_count; observer++)
         if (observer != i && sim->options.observers[i] >> observer & 1)
-            tell_death(sim, i, observer);
-    say_life(sim, i, GW__CRASH);
+            notify_death(sim, i, observer);
+    notify_life(sim, i, GW__CRASH);
 }
 
 void gw__node_pause(struct gw__sim *sim, uint32_t i)
 {
     assert(sim->nodes[i].up);
     sim->nodes[i].paused = true;
-    say_life(sim, i, GW__PAUSE);
+    notify_life(sim, i, GW__PAUSE);
 }
 
 /* A program that continues may handle its timers first or its sockets first.
  * Each of the two keeps its order. */
 void gw__node_resume(struct gw__sim *sim, uint32_t i)
 {
-    enum { AS_IT_CAME, TIMERS_FIRST, TIMERS_LAST, ORDERS };
+    enum { AS_IT_CAME, TIMERS_FIRST, TIMERS_LAST, ORDER_COUNT };
     struct gw__sim_node *node = &sim->nodes[i];
-    uint64_t order = gw_rng_below(&node->luck, ORDERS);
+    uint64_t order = gw_rng_below(&node->luck, ORDER_COUNT);
     struct gw__event *waiting = node->backlog;
     node->paused = false;
     node->backlog = NULL;
@@ -201,5 +201,5 @@ void gw__node_resume(struct gw__sim *sim, uint32_t i)
             if (its_turn == turn)
                 gw__queue_add(&sim->queue, e, sim->now_ns);
         }
-    say_life(sim, i, GW__RESUME);
+    notify_life(sim, i, GW__RESUME);
 }

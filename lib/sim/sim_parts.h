@@ -32,7 +32,7 @@ struct gw__sim_node {
 };
 
 struct gw__link {
-    struct gw__link_rule rule;
+    struct gw__sim_link_profile profile;
     struct gw_rng luck;
     uint64_t latest_ns; /* latest arrival time so far */
     /* The combined effect of all active faults. */
@@ -67,8 +67,8 @@ struct gw__sim {
 
 /* ---- sim.c ---- */
 
-/* As gw__queue_take, but fails the run instead of returning NULL. */
-struct gw__event *gw__sim_take(struct gw__sim *sim, size_t bytes);
+/* As gw__queue_acquire, but fails the run instead of returning NULL. */
+struct gw__event *gw__sim_event_new(struct gw__sim *sim, size_t bytes);
 
 /* ---- sim_node.c ---- */
 

@@ -132,8 +132,8 @@ static bool is_refusal(struct newcomers *n, const struct event *event)
     }
 }
 
-static void watch_keys(struct gw__accept_filter *filter,
-                       const struct event *event)
+static void check_key(struct gw__accept_filter *filter,
+                      const struct event *event)
 {
     bool refused = is_refusal(&filter->newcomers, event);
     if (!filter->reported && refused)
@@ -145,8 +145,8 @@ static void watch_keys(struct gw__accept_filter *filter,
 
 /* ---- without a key ---- */
 
-static void watch_users(struct gw__accept_filter *filter,
-                        const struct event *event)
+static void check_user(struct gw__accept_filter *filter,
+                       const struct event *event)
 {
     const char *colon = strrchr(event->address, ':');
     unsigned port = colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
@@ -163,7 +163,7 @@ static void watch_users(struct gw__accept_filter *filter,
 
 /* ---- the thread ---- */
 
-static void *watch_connections(void *context)
+static void *monitor_connections(void *context)
 {
     struct gw__accept_filter *filter = context;
     for (;;) {
@@ -171,9 +171,9 @@ static void *watch_connections(void *context)
         if (event.number == 0 || event.number == ZMQ_EVENT_MONITOR_STOPPED)
             return NULL;
         if (filter->keyed)
-            watch_keys(filter, &event);
+            check_key(filter, &event);
         else
-            watch_users(filter, &event);
+            check_user(filter, &event);
     }
 }
 
@@ -193,7 +193,7 @@ static enum gw_err start_filter(struct gw__accept_filter *filter, void *context,
     if (!filter->monitor || zmq_connect(filter->monitor, name) != 0)
         err = gw_fail_errno(why, "watching %s", filter->endpoint);
     else
-        err = gw__thread_start(&filter->thread, watch_connections, filter,
+        err = gw__thread_start(&filter->thread, monitor_connections, filter,
                                filter->endpoint, why);
     if (err) {
         zmq_socket_monitor(filter->socket, NULL, 0);

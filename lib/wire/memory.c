@@ -125,7 +125,7 @@ void *gw_alloc(size_t bytes, struct gw_error *why)
 
 /* Peers may keep the region mapped for long, so its pages are freed here, but
  * not by a child that has inherited it. */
-static void give_pages_back(const struct gw__region *region)
+static void free_pages(const struct gw__region *region)
 {
     if (region->base && region->pid == (int)getpid())
         (void)fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -146,7 +146,7 @@ void gw_free(void *memory)
             break;
         }
     pthread_mutex_unlock(&lock);
-    give_pages_back(&found);
+    free_pages(&found);
     gw__region_free(&found);
 }
 

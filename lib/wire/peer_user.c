@@ -70,14 +70,14 @@ bool gw__peers_find(const struct gw__peers *peers, int family,
 {
     struct {
         struct nlmsghdr head;
-        struct inet_diag_req_v2 ask;
+        struct inet_diag_req_v2 request;
     } question = {.head = {.nlmsg_len = sizeof question,
                            .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                            .nlmsg_flags = NLM_F_REQUEST},
-                  .ask = {.sdiag_family = (uint8_t)family,
-                          .sdiag_protocol = IPPROTO_TCP,
-                          .idiag_states = UINT32_MAX,
-                          .id = *ends}};
+                  .request = {.sdiag_family = (uint8_t)family,
+                              .sdiag_protocol = IPPROTO_TCP,
+                              .idiag_states = UINT32_MAX,
+                              .id = *ends}};
     struct {
         struct nlmsghdr head;
         struct inet_diag_msg found;

@@ -7,7 +7,7 @@
  * Kernels before 5.3 and some sandboxes lack pidfd_open. There each poll reads
  * the same facts from /proc, which costs more and cannot wake a sleeper.
  */
-#include "process_look.h"
+#include "process_inspect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum watch_state { UNWATCHED, BY_PIDFD, BY_PROC, ENDED };
+enum entry_state { UNMONITORED, BY_PIDFD, BY_PROC, ENDED };
 
 struct gw__process_watch_entry {
-    enum watch_state state;
+    enum entry_state state;
     int pidfd; /* BY_PIDFD */
     struct gw__process_watch_id id;
 };
@@ -129,7 +129,7 @@ static int ended_by_pidfd(struct gw__process_watch *watch)
     struct gw__process_watch_entry *entry = &watch->entries[event.data.u32];
     epoll_ctl(watch->fd, EPOLL_CTL_DEL, entry->pidfd, NULL);
     close(entry->pidfd);
-    entry->state = UNWATCHED;
+    entry->state = UNMONITORED;
     return (int)event.data.u32;
 }
 
@@ -139,7 +139,7 @@ static int ended_otherwise(struct gw__process_watch *watch)
         struct gw__process_watch_entry *entry = &watch->entries[r];
         if (entry->state == ENDED ||
             (entry->state == BY_PROC && process_has_ended(&entry->id))) {
-            entry->state = UNWATCHED;
+            entry->state = UNMONITORED;
             return (int)r;
         }
     }

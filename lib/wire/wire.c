@@ -50,8 +50,8 @@ bool gw__wire_interrupted(const struct gw__wire *wire)
 
 uint64_t gw__wire_nap_ns(const struct gw__wire *wire, uint64_t ns)
 {
-    static const uint64_t look_ns = 2 * 1000000U;
-    return wire->interrupt && ns > look_ns ? look_ns : ns;
+    static const uint64_t poll_ns = 2 * 1000000U;
+    return wire->interrupt && ns > poll_ns ? poll_ns : ns;
 }
 
 void gw__wire_close(struct gw__wire **wire)

@@ -6,12 +6,12 @@
 CC := aarch64-linux-gnu-gcc
 SUITES := base event event_chrome circulant algo_allreduce algo_gather_scatter algo_rooted \
 	$(patsubst tests/unit/test_%.c,%,$(filter-out %_added.c,$(wildcard tests/unit/test_plan_*.c))) \
-	$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_fold*.c)) \
+	$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_reduction*.c)) \
 	tensor learn_nan ps_update
 LIB := $(wildcard lib/base/*.c lib/event/*.c lib/plan/*.c lib/plan/algo/*.c lib/plan/algo/*/*.c) \
 	$(wildcard lib/coll/reduce/*.c) lib/coll/types.c lib/coll/call.c lib/pipe/schedule/schedule.c \
 	$(wildcard lib/ps/store/update*.c) lib/ps/store/half.c lib/ps/client/filter.c lib/ps/mode.c \
-	$(addprefix lib/learn/,data/dataset.c gradient.c data/grow.c kernels.c data/libsvm.c \
+	$(addprefix lib/learn/,data/dataset.c gradient.c data/dataset_builder.c kernels.c data/libsvm.c \
 	data/libsvm_row.c model.c data/number.c parallel/optimiser.c \
 	network/tensor.c network/tensor_rows.c words/word2vec_any.c words/word2vec_train.c) \
 	$(wildcard lib/learn/network/product*.c)

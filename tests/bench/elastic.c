@@ -90,11 +90,11 @@ static void apply(void *context, const struct gw_ring_result *result)
 
 static void join(struct member *m)
 {
-    char endpoint[80], controller[80], meeting[80];
+    char endpoint[80], controller[80], rendezvous[80];
     struct gw_error why;
     endpoint_of(m->rank, endpoint);
     endpoint_of(CONTROLLER, controller);
-    endpoint_of(SUPERVISOR + RANKS_MAX, meeting);
+    endpoint_of(SUPERVISOR + RANKS_MAX, rendezvous);
     const struct gw_ring_config config = {.node = m->rank,
                                           .endpoint = endpoint,
                                           .token = token,
@@ -112,7 +112,7 @@ static void join(struct member *m)
     const struct gw_comm_config plain = {.rank = m->rank,
                                          .size = ranks,
                                          .wire = wire,
-                                         .rendezvous = meeting,
+                                         .rendezvous = rendezvous,
                                          .no_windows = true};
     if (gw_comm_create(&plain, &m->plain, &why))
         fail("joining", why.text);
@@ -240,7 +240,8 @@ static struct gw__session supervisor;
 static bool admitted;
 
 /* Admits all ranks together once they are there. */
-static void on_told(void *context, const struct gw__notification *notification)
+static void on_notification(void *context,
+                            const struct gw__notification *notification)
 {
     struct gw__command command = {.kind = GW__CMD_ADMIT};
     const struct gw__membership_update *update = &supervisor.update;
@@ -288,7 +289,7 @@ static void start_supervisor(void)
         .token = token,
         .controller_count = 1,
         .controllers = {{CONTROLLER, controller}},
-        .on_notification = on_told};
+        .on_notification = on_notification};
     endpoint_of(SUPERVISOR, endpoint);
     endpoint_of(CONTROLLER, controller);
     if (gw__session_init(&supervisor, &config, &why) ||

@@ -36,19 +36,21 @@ static _Noreturn void fail(const char *what, const struct gw_error *why)
 
 static struct gw_comm *join(unsigned rank, pid_t parent)
 {
-    char meeting[64];
+    char rendezvous[64];
     struct gw_error why;
     struct gw_comm *comm;
-    snprintf(meeting, sizeof meeting, "ipc://@gradwire-bench-events-%d",
+    snprintf(rendezvous, sizeof rendezvous, "ipc://@gradwire-bench-events-%d",
              (int)parent);
-    const struct gw_comm_config config = {
-        .rank = rank, .size = ranks, .rendezvous = meeting, .no_windows = true};
+    const struct gw_comm_config config = {.rank = rank,
+                                          .size = ranks,
+                                          .rendezvous = rendezvous,
+                                          .no_windows = true};
     if (gw_comm_create(&config, &comm, &why))
         fail("joining", &why);
     return comm;
 }
 
-struct job {
+struct event_trial {
     struct gw_comm *comm;
     struct gw_sink *sink;
     float *in, *out;
@@ -56,29 +58,29 @@ struct job {
 };
 
 /* Microseconds per call. */
-static double batch(struct job *job, struct gw_sink *sink)
+static double batch(struct event_trial *trial, struct gw_sink *sink)
 {
     const struct gw_call call = {.collective = GW_ALLREDUCE,
-                                 .in = job->in,
-                                 .out = job->out,
+                                 .in = trial->in,
+                                 .out = trial->out,
                                  .count = count,
                                  .type = GW_F32,
                                  .op = GW_SUM,
                                  .algo = "ring"};
-    job->comm->config.events = sink;
+    trial->comm->config.events = sink;
     uint64_t begin_ns = gw_now_ns();
-    for (unsigned i = 0; i < job->calls; i++)
-        if (gw_run(job->comm, &call))
-            fail("all-reduce", gw_comm_error(job->comm));
-    return (double)(gw_now_ns() - begin_ns) / 1e3 / job->calls;
+    for (unsigned i = 0; i < trial->calls; i++)
+        if (gw_run(trial->comm, &call))
+            fail("all-reduce", gw_comm_error(trial->comm));
+    return (double)(gw_now_ns() - begin_ns) / 1e3 / trial->calls;
 }
 
 /* All ranks get rank 0's number. */
-static unsigned agree(struct job *job, double number)
+static unsigned agree(struct event_trial *trial, double number)
 {
     unsigned word = number < 1 ? 1 : (unsigned)number;
-    if (gw_broadcast(job->comm, GW_IN_PLACE, &word, sizeof word, GW_U8, 0))
-        fail("broadcast", gw_comm_error(job->comm));
+    if (gw_broadcast(trial->comm, GW_IN_PLACE, &word, sizeof word, GW_U8, 0))
+        fail("broadcast", gw_comm_error(trial->comm));
     return word;
 }
 
@@ -94,23 +96,23 @@ static double median(double *values, unsigned number)
     return values[(number - 1) / 2];
 }
 
-static void measure(struct job *job, unsigned rank)
+static void measure(struct event_trial *trial, unsigned rank)
 {
     static double without[ROUNDS_MAX], with[ROUNDS_MAX];
-    job->calls = 20;
-    batch(job, NULL);
-    double us = batch(job, job->sink);
-    job->calls = agree(job, batch_us / us);
-    double fit = seconds * 1e6 / (2 * us * job->calls);
-    unsigned rounds = agree(job, fit < ROUNDS_LEAST ? ROUNDS_LEAST
-                                 : fit > ROUNDS_MAX ? ROUNDS_MAX
-                                                    : fit);
+    trial->calls = 20;
+    batch(trial, NULL);
+    double us = batch(trial, trial->sink);
+    trial->calls = agree(trial, batch_us / us);
+    double fit = seconds * 1e6 / (2 * us * trial->calls);
+    unsigned rounds = agree(trial, fit < ROUNDS_LEAST ? ROUNDS_LEAST
+                                   : fit > ROUNDS_MAX ? ROUNDS_MAX
+                                                      : fit);
     for (unsigned i = 0; i < rounds; i++) {
         if (i % 2)
-            with[i] = batch(job, job->sink);
-        without[i] = batch(job, NULL);
+            with[i] = batch(trial, trial->sink);
+        without[i] = batch(trial, NULL);
         if (i % 2 == 0)
-            with[i] = batch(job, job->sink);
+            with[i] = batch(trial, trial->sink);
     }
     double base = median(without, rounds), cost = median(with, rounds);
     if (rank == 0)
@@ -132,18 +134,18 @@ static void live(unsigned rank, pid_t parent)
 {
     struct gw_error why;
     pin(rank);
-    struct job job = {.comm = join(rank, parent)};
-    if (gw_sink_ring(KEPT, &job.sink, &why))
+    struct event_trial trial = {.comm = join(rank, parent)};
+    if (gw_sink_ring(KEPT, &trial.sink, &why))
         fail("sink", &why);
-    job.in = gw_alloc(count * sizeof *job.in, &why);
-    job.out = gw_alloc(count * sizeof *job.out, &why);
-    if (!job.in || !job.out)
+    trial.in = gw_alloc(count * sizeof *trial.in, &why);
+    trial.out = gw_alloc(count * sizeof *trial.out, &why);
+    if (!trial.in || !trial.out)
         fail("memory", &why);
-    measure(&job, rank);
-    gw_free(job.in);
-    gw_free(job.out);
-    gw_comm_destroy(&job.comm);
-    gw_sink_close(&job.sink);
+    measure(&trial, rank);
+    gw_free(trial.in);
+    gw_free(trial.out);
+    gw_comm_destroy(&trial.comm);
+    gw_sink_close(&trial.sink);
 }
 
 int main(int argc, char **argv)

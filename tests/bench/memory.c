@@ -71,13 +71,13 @@ static float *buffer(void)
 
 static _Noreturn void live(unsigned rank, pid_t parent)
 {
-    char meeting[64];
+    char rendezvous[64];
     struct gw_error why;
     struct gw_comm *comm;
-    snprintf(meeting, sizeof meeting, "ipc://@gradwire-bench-memory-%d",
+    snprintf(rendezvous, sizeof rendezvous, "ipc://@gradwire-bench-memory-%d",
              (int)parent);
     const struct gw_comm_config config = {
-        .rank = rank, .size = ranks, .wire = wire, .rendezvous = meeting};
+        .rank = rank, .size = ranks, .wire = wire, .rendezvous = rendezvous};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     atomic_fetch_add(&shared->ready, 1);
     await(&shared->go, 1);

@@ -83,13 +83,13 @@ static void await_done(struct bench *b)
         idle(b);
 }
 
-static void say(struct bench *b)
+static void send_round(struct bench *b)
 {
     while (!try_send(b, b->in, ROUND_BYTES, 0, 0))
         idle(b);
 }
 
-static void hear(struct bench *b)
+static void receive_round(struct bench *b)
 {
     struct gw__slice_view view;
     while (!try_peek(b, &view))
@@ -99,8 +99,8 @@ static void hear(struct bench *b)
 
 static void barrier(struct bench *b)
 {
-    say(b);
-    hear(b);
+    send_round(b);
+    receive_round(b);
 }
 
 static void stream(struct bench *b)
@@ -108,8 +108,8 @@ static void stream(struct bench *b)
     size_t count = TOTAL_BYTES / b->slice_bytes;
     if (b->wire->rank == 1) {
         for (size_t i = 0; i < count; i++)
-            hear(b);
-        say(b);
+            receive_round(b);
+        send_round(b);
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -117,7 +117,7 @@ static void stream(struct bench *b)
         while (!try_send(b, data, b->slice_bytes, 0, i))
             idle(b);
     }
-    hear(b);
+    receive_round(b);
     await_done(b);
 }
 
@@ -125,16 +125,16 @@ static void round_trips(struct bench *b)
 {
     for (int i = 0; i < ROUND_TRIPS; i++)
         if (b->wire->rank == 0) {
-            say(b);
-            hear(b);
+            send_round(b);
+            receive_round(b);
         } else {
-            hear(b);
-            say(b);
+            receive_round(b);
+            send_round(b);
         }
 }
 
 /* Adds a slice of the own half, or puts one of the peer's half in place. */
-static void take(struct bench *b, const struct gw__slice_view *view)
+static void apply_slice(struct bench *b, const struct gw__slice_view *view)
 {
     size_t floats = b->slice_bytes / sizeof(float);
     size_t half = TOTAL_BYTES / sizeof(float) / 2;
@@ -157,7 +157,7 @@ static void allreduce(struct bench *b)
     size_t slices = TOTAL_BYTES / 2 / b->slice_bytes;
     const char *theirs = (char *)b->in + b->peer * (TOTAL_BYTES / 2);
     const char *sums = (char *)b->out + b->wire->rank * (TOTAL_BYTES / 2);
-    size_t given = 0, summed = 0, returned = 0, got = 0;
+    size_t submitted = 0, summed = 0, returned = 0, got = 0;
     while (got < 2 * slices || returned < slices) {
         struct gw__slice_view view;
         bool moved = false;
@@ -165,14 +165,14 @@ static void allreduce(struct bench *b)
             moved = try_send(b, sums + returned * b->slice_bytes,
                              b->slice_bytes, 1, returned);
             returned += moved;
-        } else if (given < slices) {
-            moved = try_send(b, theirs + given * b->slice_bytes, b->slice_bytes,
-                             0, given);
-            given += moved;
+        } else if (submitted < slices) {
+            moved = try_send(b, theirs + submitted * b->slice_bytes,
+                             b->slice_bytes, 0, submitted);
+            submitted += moved;
         }
         if (got < 2 * slices && try_peek(b, &view)) {
             summed += view.header->step == 0;
-            take(b, &view);
+            apply_slice(b, &view);
             b->wire->ops->release(b->wire, b->peer);
             got++;
             moved = true;
@@ -205,20 +205,20 @@ static double time_it(struct bench *b, void (*run)(struct bench *), int repeats)
 
 static void measure(struct bench *b, int repeats)
 {
-    bool tell = b->wire->rank == 0;
+    bool is_printer = b->wire->rank == 0;
     const char *name = b->wire->ops->name;
     for (size_t bytes = 64 << 10; bytes <= MAX_SLICE_BYTES; bytes *= 2) {
         b->slice_bytes = bytes;
-        double one_way = time_it(b, stream, repeats);
+        double streamed = time_it(b, stream, repeats);
         double reduced = time_it(b, allreduce, repeats);
-        if (tell)
+        if (is_printer)
             printf("%s slices of %4zu KiB: stream %.2f GB/s, all-reduce %.0f "
                    "us\n",
-                   name, bytes >> 10, TOTAL_BYTES / one_way / 1e9,
+                   name, bytes >> 10, TOTAL_BYTES / streamed / 1e9,
                    reduced * 1e6);
     }
     double trips = time_it(b, round_trips, repeats);
-    if (tell)
+    if (is_printer)
         printf("%s %d bytes: round trip %.1f us\n", name, ROUND_BYTES,
                trips / ROUND_TRIPS * 1e6);
 }

@@ -2,9 +2,9 @@
  *
  * A member of a ring dies at every failpoint of the ring's protocols: each
  * place, each rank, rings of 2 to 6 members. The others continue. Their sums
- * match the contributors reported with them (ring_crew.h), and they end at the
- * same op with the same state. In rings of 3 the member is also stopped there,
- * and, where the step can fail, it fails.
+ * match the contributors reported with them (ring_members.h), and they end at
+ * the same op with the same state. In rings of 3 the member is also stopped
+ * there, and, where the step can fail, it fails.
  *
  *   failpoints [FIRST..LAST]     all cases, or some of them by number
  *
@@ -18,7 +18,7 @@
  * Prints one line per case. Exit status 1 if one fails, or, after a run of all
  * cases, if a place was never reached.
  */
-#include "ring_crew.h"
+#include "ring_members.h"
 
 #include <base/failpoint.h>
 
@@ -33,28 +33,28 @@
 enum scene { OP, DEATH, JOIN, LEAVE };
 enum who { ANY, FIRST, JOINER }; /* the members that reach it */
 
-static const struct place {
+static const struct fault_point {
     enum gw__failpoint point;
     enum scene scene;
     enum who who;
-} places[] = {
+} fault_points[] = {
     {GW__AT_RING_BEGUN, OP, ANY},         {GW__AT_RING_MOVE, OP, ANY},
     {GW__AT_RING_CHUNK, OP, ANY},         {GW__AT_RING_MOVED, OP, ANY},
     {GW__AT_RING_COMPLETE, OP, ANY},      {GW__AT_RING_APPLIED, OP, ANY},
     {GW__AT_RING_FREEZE, DEATH, ANY},     {GW__AT_RING_REPORT, DEATH, ANY},
     {GW__AT_RING_REPORTED, DEATH, ANY},   {GW__AT_RING_RECORDED, DEATH, ANY},
     {GW__AT_RING_DECISION, DEATH, ANY},   {GW__AT_RING_DECIDED, DEATH, ANY},
-    {GW__AT_RING_MEET, DEATH, ANY},       {GW__AT_RING_ADDRESS, DEATH, ANY},
-    {GW__AT_RING_ADDRESSES, DEATH, ANY},  {GW__AT_RING_MET, DEATH, ANY},
+    {GW__AT_RING_CONNECT, DEATH, ANY},    {GW__AT_RING_ADDRESS, DEATH, ANY},
+    {GW__AT_RING_ADDRESSES, DEATH, ANY},  {GW__AT_RING_CONNECTED, DEATH, ANY},
     {GW__AT_RECOVER_PLAN, DEATH, ANY},    {GW__AT_RECOVER_CHUNK, DEATH, ANY},
     {GW__AT_RECOVER_MOVED, DEATH, ANY},   {GW__AT_RECOVER_DONE, DEATH, ANY},
     {GW__AT_ADMIT_DUE, JOIN, FIRST},      {GW__AT_ADMIT_PROPOSED, JOIN, FIRST},
-    {GW__AT_RING_ADOPT, JOIN, ANY},       {GW__AT_COPY_GIVE, JOIN, FIRST},
-    {GW__AT_COPY_PIECE, JOIN, JOINER},    {GW__AT_COPY_READY, JOIN, JOINER},
+    {GW__AT_RING_ADOPT, JOIN, ANY},       {GW__AT_COPY_SEND, JOIN, FIRST},
+    {GW__AT_COPY_BLOCK, JOIN, JOINER},    {GW__AT_COPY_READY, JOIN, JOINER},
     {GW__AT_COPY_ADMITTED, JOIN, JOINER}, {GW__AT_COPY_DONE, JOIN, JOINER},
     {GW__AT_RING_BEGUN, JOIN, JOINER},    {GW__AT_RING_LEAVE, LEAVE, ANY},
 };
-enum { PLACES = sizeof places / sizeof *places };
+enum { FAULT_POINTS = sizeof fault_points / sizeof *fault_points };
 
 enum {
     SIZE_LEAST = 2,
@@ -69,9 +69,9 @@ static const struct timespec nap = {.tv_nsec = 500000};
 static const uint64_t patience_ns = 15000000000;
 
 struct one {
-    const struct place *place;
+    const struct fault_point *fault_point;
     unsigned size, rank; /* the joiner's rank: size */
-    const char *deed;
+    const char *action;
 };
 static struct one cases[CASES_MOST];
 static unsigned case_count;
@@ -80,45 +80,47 @@ static unsigned case_count;
 struct board {
     struct {
         char text[64];
-        _Atomic unsigned given, taken;
-    } orders[CREW_SEATS];
-    _Atomic uint32_t here[CREW_SEATS][GW__FAILPOINTS]; /* in this case */
-    _Atomic uint32_t reached[GW__FAILPOINTS];          /* by a victim, ever */
+        _Atomic unsigned issued, applied;
+    } commands[MEMBERS_PROCESSES];
+    _Atomic uint32_t here[MEMBERS_PROCESSES][GW__FAILPOINTS]; /* in this case */
+    _Atomic uint32_t reached[GW__FAILPOINTS]; /* by a victim, ever */
 };
 static struct board *board;
 
 /* ---- arming ---- */
 
 /* In a member. */
-static void take_order(struct crew *crew)
+static void apply_command(struct ring_members *members)
 {
     struct gw_error why;
-    unsigned seat = crew->seat, given = atomic_load(&board->orders[seat].given);
-    gw__failpoints_count(board->here[seat]);
-    if (given == atomic_load(&board->orders[seat].taken))
+    unsigned number = members->number,
+             issued = atomic_load(&board->commands[number].issued);
+    gw__failpoints_count(board->here[number]);
+    if (issued == atomic_load(&board->commands[number].applied))
         return;
-    if (gw__failpoints_arm(board->orders[seat].text, &why)) {
+    if (gw__failpoints_arm(board->commands[number].text, &why)) {
         fprintf(stderr, "failpoints: %s\n", why.text);
         _exit(2);
     }
-    atomic_store(&board->orders[seat].taken, given);
+    atomic_store(&board->commands[number].applied, issued);
 }
 
-static void order(unsigned seat, enum gw__failpoint point, const char *deed)
+static void issue_command(unsigned number, enum gw__failpoint point,
+                          const char *action)
 {
-    memset(board->here[seat], 0, sizeof board->here[seat]);
-    snprintf(board->orders[seat].text, sizeof board->orders[seat].text, "%s=%s",
-             gw__failpoint_info(point)->name, deed);
-    atomic_fetch_add(&board->orders[seat].given, 1);
+    memset(board->here[number], 0, sizeof board->here[number]);
+    snprintf(board->commands[number].text, sizeof board->commands[number].text,
+             "%s=%s", gw__failpoint_info(point)->name, action);
+    atomic_fetch_add(&board->commands[number].issued, 1);
 }
 
-static void await_order(unsigned seat)
+static void await_command(unsigned number)
 {
     uint64_t begin_ns = gw_now_ns();
-    while (atomic_load(&board->orders[seat].taken) !=
-           atomic_load(&board->orders[seat].given)) {
+    while (atomic_load(&board->commands[number].applied) !=
+           atomic_load(&board->commands[number].issued)) {
         ck_assert_msg(gw_now_ns() - begin_ns < patience_ns,
-                      "member %u begins no op", seat);
+                      "member %u begins no op", number);
         nanosleep(&nap, NULL);
     }
 }
@@ -127,38 +129,38 @@ static void await_order(unsigned seat)
 
 static bool was_reached(const struct one *one)
 {
-    return atomic_load(&board->here[one->rank][one->place->point]) > 0;
+    return atomic_load(&board->here[one->rank][one->fault_point->point]) > 0;
 }
 
 /* Reports members whose processes have ended as dead, repeatedly: a joiner may
  * become a member when it is already dead. */
-static void bury(struct crew *crew)
+static void reap(struct ring_members *members)
 {
-    for (unsigned i = 0; i < crew->plan.seats; i++) {
-        if (crew->pids[i] > 0 &&
-            waitpid(crew->pids[i], NULL, WNOHANG) == crew->pids[i])
-            crew->pids[i] = -1;
-        if (crew->pids[i] < 0)
-            ring_crew_accuse(crew, i);
+    for (unsigned i = 0; i < members->plan.processes; i++) {
+        if (members->pids[i] > 0 &&
+            waitpid(members->pids[i], NULL, WNOHANG) == members->pids[i])
+            members->pids[i] = -1;
+        if (members->pids[i] < 0)
+            members_report_end(members, i);
     }
 }
 
-static void await_death(struct crew *crew, unsigned seat)
+static void await_death(struct ring_members *members, unsigned number)
 {
     uint64_t begin_ns = gw_now_ns();
-    while (crew->pids[seat] > 0) {
-        bury(crew);
+    while (members->pids[number] > 0) {
+        reap(members);
         ck_assert_msg(gw_now_ns() - begin_ns < patience_ns,
-                      "member %u does not get there", seat);
+                      "member %u does not get there", number);
         nanosleep(&nap, NULL);
     }
 }
 
-static void await_reached(struct crew *crew, const struct one *one)
+static void await_reached(struct ring_members *members, const struct one *one)
 {
     uint64_t begin_ns = gw_now_ns();
     while (!was_reached(one)) {
-        bury(crew);
+        reap(members);
         ck_assert_msg(gw_now_ns() - begin_ns < patience_ns,
                       "member %u does not get there", one->rank);
         nanosleep(&nap, NULL);
@@ -166,113 +168,118 @@ static void await_reached(struct crew *crew, const struct one *one)
 }
 
 /* All living members do some more ops, so they have recovered. */
-static void await_more(struct crew *crew)
+static void await_more(struct ring_members *members)
 {
-    uint64_t ops[CREW_SEATS] = {0}, begin_ns = gw_now_ns();
-    for (unsigned i = 0; i < crew->plan.seats; i++)
-        ops[i] = atomic_load(&crew_seat(crew, i)->ops);
-    for (unsigned i = 0; i < crew->plan.seats; i++)
-        while (crew->pids[i] > 0 && atomic_load(&crew_seat(crew, i)->go) &&
-               atomic_load(&crew_seat(crew, i)->state) != CREW_LEFT &&
-               atomic_load(&crew_seat(crew, i)->ops) < ops[i] + 3) {
-            bury(crew);
-            ck_assert_msg(
-                gw_now_ns() - begin_ns < patience_ns,
-                "member %u does not go on: state %d, op %llu, %s", i,
-                atomic_load(&crew_seat(crew, i)->state),
-                (unsigned long long)atomic_load(&crew_seat(crew, i)->op),
-                crew_seat(crew, i)->text);
+    uint64_t ops[MEMBERS_PROCESSES] = {0}, begin_ns = gw_now_ns();
+    for (unsigned i = 0; i < members->plan.processes; i++)
+        ops[i] = atomic_load(&member_process(members, i)->ops);
+    for (unsigned i = 0; i < members->plan.processes; i++)
+        while (members->pids[i] > 0 &&
+               atomic_load(&member_process(members, i)->go) &&
+               atomic_load(&member_process(members, i)->state) !=
+                   PROCESS_LEFT &&
+               atomic_load(&member_process(members, i)->ops) < ops[i] + 3) {
+            reap(members);
+            ck_assert_msg(gw_now_ns() - begin_ns < patience_ns,
+                          "member %u does not go on: state %d, op %llu, %s", i,
+                          atomic_load(&member_process(members, i)->state),
+                          (unsigned long long)atomic_load(
+                              &member_process(members, i)->op),
+                          member_process(members, i)->text);
             nanosleep(&nap, NULL);
         }
 }
 
 /* ---- a case ---- */
 
-static void provoke(struct crew *crew, const struct one *one)
+static void provoke(struct ring_members *members, const struct one *one)
 {
     unsigned other = one->size;
-    switch (one->place->scene) {
+    switch (one->fault_point->scene) {
     case OP:
         break;
     case DEATH:
-        order(other, GW__AT_RING_MOVE, "kill");
-        await_death(crew, other);
+        issue_command(other, GW__AT_RING_MOVE, "kill");
+        await_death(members, other);
         break;
     case JOIN:
-        crew_go(crew, other);
+        members_let_join(members, other);
         break;
     case LEAVE:
-        atomic_store(&crew_seat(crew, one->rank)->leaves, true);
+        atomic_store(&member_process(members, one->rank)->leaves, true);
         break;
     }
 }
 
-static void tell(const struct one *one, unsigned number, uint64_t begin_ns)
+static void print_case(const struct one *one, unsigned number,
+                       uint64_t begin_ns)
 {
     printf("%4u  ring of %u, %s %u, %s=%s: %.0f ms\n", number, one->size,
-           one->place->who == JOINER ? "joiner" : "rank", one->rank,
-           gw__failpoint_info(one->place->point)->name, one->deed,
+           one->fault_point->who == JOINER ? "joiner" : "rank", one->rank,
+           gw__failpoint_info(one->fault_point->point)->name, one->action,
            (double)(gw_now_ns() - begin_ns) / 1e6);
     fflush(stdout);
 }
 
 START_TEST(one_case)
 {
-    static struct crew crew;
+    static struct ring_members members;
     const struct one *one = &cases[_i];
-    bool extra = one->place->scene == DEATH || one->place->scene == JOIN;
-    bool stays = strncmp(one->deed, "pause", 5) == 0;
-    const struct crew_plan plan = {.members =
-                                       one->size + (one->place->scene == DEATH),
-                                   .seats = one->size + extra,
-                                   .count = ELEMENTS,
-                                   .before = take_order};
+    bool extra =
+        one->fault_point->scene == DEATH || one->fault_point->scene == JOIN;
+    bool stays = strncmp(one->action, "pause", 5) == 0;
+    const struct members_plan plan = {
+        .members = one->size + (one->fault_point->scene == DEATH),
+        .processes = one->size + extra,
+        .count = ELEMENTS,
+        .before = apply_command};
     uint64_t begin_ns = gw_now_ns();
-    memset(board->orders, 0, sizeof board->orders);
-    ring_crew_start(&crew, &plan);
-    crew_await_all(&crew, 2);
-    order(one->rank, one->place->point, one->deed);
-    if (one->place->who != JOINER)
-        await_order(one->rank);
-    provoke(&crew, one);
-    await_reached(&crew, one);
-    atomic_fetch_add(&board->reached[one->place->point], 1);
+    memset(board->commands, 0, sizeof board->commands);
+    ring_members_start(&members, &plan);
+    members_await_all(&members, 2);
+    issue_command(one->rank, one->fault_point->point, one->action);
+    if (one->fault_point->who != JOINER)
+        await_command(one->rank);
+    provoke(&members, one);
+    await_reached(&members, one);
+    atomic_fetch_add(&board->reached[one->fault_point->point], 1);
     if (!stays)
-        await_death(&crew, one->rank);
-    else if (one->place->scene == LEAVE)
-        crew_await_state(&crew, one->rank, CREW_LEFT);
-    await_more(&crew);
-    ring_crew_end(&crew);
-    crew_stop(&crew);
-    tell(one, (unsigned)_i, begin_ns);
+        await_death(&members, one->rank);
+    else if (one->fault_point->scene == LEAVE)
+        members_await_state(&members, one->rank, PROCESS_LEFT);
+    await_more(&members);
+    ring_members_end(&members);
+    members_stop(&members);
+    print_case(one, (unsigned)_i, begin_ns);
 }
 END_TEST
 
 /* ---- all of them ---- */
 
-static void add(const struct place *place, unsigned size, unsigned rank,
-                const char *deed)
+static void add(const struct fault_point *fault_point, unsigned size,
+                unsigned rank, const char *action)
 {
     if (case_count < CASES_MOST)
-        cases[case_count++] = (struct one){place, size, rank, deed};
+        cases[case_count++] = (struct one){fault_point, size, rank, action};
 }
 
-static void add_size(const struct place *place, unsigned size, const char *deed)
+static void add_size(const struct fault_point *fault_point, unsigned size,
+                     const char *action)
 {
-    unsigned from = place->who == JOINER ? size : 0;
-    unsigned to = place->who == ANY ? size : from + 1;
+    unsigned from = fault_point->who == JOINER ? size : 0;
+    unsigned to = fault_point->who == ANY ? size : from + 1;
     for (unsigned rank = from; rank < to; rank++)
-        add(place, size, rank, deed);
+        add(fault_point, size, rank, action);
 }
 
 static void make_cases(void)
 {
-    for (unsigned p = 0; p < PLACES; p++) {
+    for (unsigned p = 0; p < FAULT_POINTS; p++) {
         for (unsigned size = SIZE_LEAST; size <= SIZE_MOST; size++)
-            add_size(&places[p], size, "kill");
-        add_size(&places[p], GENTLE_SIZE, "pause:30");
-        if (gw__failpoint_fails(places[p].point))
-            add_size(&places[p], GENTLE_SIZE, "error");
+            add_size(&fault_points[p], size, "kill");
+        add_size(&fault_points[p], GENTLE_SIZE, "pause:30");
+        if (gw__failpoint_fails(fault_points[p].point))
+            add_size(&fault_points[p], GENTLE_SIZE, "error");
     }
 }
 
@@ -280,10 +287,10 @@ static void make_cases(void)
 static unsigned count_missing(void)
 {
     unsigned missing = 0;
-    for (unsigned p = 0; p < PLACES; p++)
-        if (atomic_load(&board->reached[places[p].point]) == 0) {
+    for (unsigned p = 0; p < FAULT_POINTS; p++)
+        if (atomic_load(&board->reached[fault_points[p].point]) == 0) {
             printf("failpoint %s was never reached\n",
-                   gw__failpoint_info(places[p].point)->name);
+                   gw__failpoint_info(fault_points[p].point)->name);
             missing++;
         }
     return missing;

@@ -44,7 +44,7 @@ static _Noreturn void give_up(const char *where, const char *why)
     exit(1);
 }
 
-static json_t *ask(json_t *request, const char *where)
+static json_t *send_request(json_t *request, const char *where)
 {
     static const uint64_t PATIENCE_NS = 30000000000;
     struct gw_error why;
@@ -56,9 +56,9 @@ static json_t *ask(json_t *request, const char *where)
     return answer;
 }
 
-static void tell(json_t *request, const char *where)
+static void run_request(json_t *request, const char *where)
 {
-    json_decref(ask(request, where));
+    json_decref(send_request(request, where));
 }
 
 /* Waits for a condition such as "op" ">" 7. */
@@ -67,14 +67,15 @@ static void await(const char *name, const char *relation,
 {
     char condition[96];
     snprintf(condition, sizeof condition, "%s%s%llu", name, relation, value);
-    tell(json_pack("{s:s, s:s, s:I}", "verb", "wait", "condition", condition,
-                   "timeout_ns", (json_int_t)20000000000),
-         condition);
+    run_request(json_pack("{s:s, s:s, s:I}", "verb", "wait", "condition",
+                          condition, "timeout_ns", (json_int_t)20000000000),
+                condition);
 }
 
 static json_t *status(void)
 {
-    json_t *answer = ask(json_pack("{s:s}", "verb", "status"), "status");
+    json_t *answer =
+        send_request(json_pack("{s:s}", "verb", "status"), "status");
     json_t *data = json_incref(json_object_get(answer, "data"));
     json_decref(answer);
     return data;
@@ -116,7 +117,7 @@ static const json_t *find_recovery(const json_t *now, const char *name,
     return NULL;
 }
 
-static void take_recovery(const json_t *recovery)
+static void add_recovery(const json_t *recovery)
 {
     const char *fate = json_string_value(json_object_get(recovery, "fate"));
     add(&viewed, recovery, "viewed_ms");
@@ -169,9 +170,9 @@ static struct victim choose(const json_t *now)
 
 static void do_to(const struct victim *victim, const char *verb)
 {
-    tell(json_pack("{s:s, s:s, s:I}", "verb", verb, "role", victim->role,
-                   "node", victim->node),
-         verb);
+    run_request(json_pack("{s:s, s:s, s:I}", "verb", verb, "role", victim->role,
+                          "node", victim->node),
+                verb);
 }
 
 /* Waits until the others have a view without it. */
@@ -221,7 +222,7 @@ static void disturb(bool pause)
     await(victim.progress, ">", done + 8); /* all have reported progress */
     after = status();
     check(after);
-    take_recovery(find_recovery(after, name, epoch));
+    add_recovery(find_recovery(after, name, epoch));
     json_decref(after);
     do_to(&victim, pause ? "resume" : "restart");
 }

@@ -159,7 +159,7 @@ static void report(int status, const char *what)
 }
 
 /* The fault of this run; NULL: none. */
-static const char *judge(int status, const char *left, bool gone)
+static const char *fault_of(int status, const char *left, bool gone)
 {
     if (status == -1)
         return "does not end";
@@ -192,7 +192,7 @@ static const char *run(unsigned process, uint64_t call, int *ended)
     runs++;
     refused += status == INTERNAL;
     *ended = status;
-    return judge(call == 0 && status != 0 ? 128 : status, left_over(), gone);
+    return fault_of(call == 0 && status != 0 ? 128 : status, left_over(), gone);
 }
 
 /* One good try of several suffices: on a busy machine a rank may be declared

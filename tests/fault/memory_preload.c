@@ -50,7 +50,7 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *context)
     return 1; /* the first object is the executable */
 }
 
-static void take_number(void)
+static void read_number(void)
 {
     process = atomic_fetch_add(&state->processes, 1);
 }
@@ -82,8 +82,8 @@ static __attribute__((constructor)) void begin(void)
         return;
     dl_iterate_phdr(find_code, NULL);
     state = page;
-    take_number();
-    pthread_atfork(NULL, NULL, take_number);
+    read_number();
+    pthread_atfork(NULL, NULL, read_number);
 }
 
 /* Whether this call is the selected one; sets errno then. */

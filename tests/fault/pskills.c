@@ -22,10 +22,10 @@ enum { ROUND = 20, PATIENCE_MS = 120000 };
 static struct gw_rng rng;
 
 enum blow {
-    KILL,        /* reported by the observer */
-    KILL_UNSEEN, /* not reported */
-    KILL_ALONE,  /* without other faults, until all slots answer */
-    PAUSE,       /* 100 ms to 1.5 s: some beyond the lease */
+    KILL,            /* reported by the observer */
+    KILL_UNREPORTED, /* not reported */
+    KILL_ALONE,      /* without other faults, until all slots answer */
+    PAUSE,           /* 100 ms to 1.5 s: some beyond the lease */
     KILL_WORKER,
     CUT_SERVERS, /* two servers lose one or both directions */
     CUT_WORKER,  /* likewise a worker and a server */
@@ -40,7 +40,7 @@ static const struct {
     unsigned weight;
 } blows[BLOWS] = {
     [KILL] = {"kills of servers amid others", 14},
-    [KILL_UNSEEN] = {"kills that nobody told", 5},
+    [KILL_UNREPORTED] = {"kills that nobody told", 5},
     [KILL_ALONE] = {"kills of servers alone", 12},
     [PAUSE] = {"pauses", 20},
     [KILL_WORKER] = {"kills of workers", 12},
@@ -51,7 +51,7 @@ static const struct {
     [MOVE] = {"moves alone", 4},
     [MOVE_AMID] = {"moves amid others", 4},
 };
-static unsigned dealt[BLOWS];
+static unsigned blow_counts[BLOWS];
 
 static unsigned below(unsigned bound)
 {
@@ -62,8 +62,8 @@ static void go_on_ms(unsigned ms)
 {
     uint64_t until_ns = now_plus_ms(ms);
     do {
-        crew_turn();
-        watch_collect();
+        cluster_tick();
+        ack_monitor_collect();
         nap_us(2000);
     } while (gw_now_ns() < until_ns);
 }
@@ -75,9 +75,9 @@ static unsigned draw_server(void)
 {
     unsigned found[SERVERS_MAX], count = 0;
     for (unsigned i = 0; i < SERVERS_MAX; i++)
-        if (crew.servers[i] > 0 && !crew.leaving[i] &&
-            crew.hit[i] == HIT_NONE &&
-            atomic_load(&board->servers[i].state) == SEAT_SERVING)
+        if (cluster.servers[i] > 0 && !cluster.leaving[i] &&
+            cluster.hit[i] == HIT_NONE &&
+            atomic_load(&board->servers[i].state) == SERVER_SERVING)
             found[count++] = i;
     return count ? found[below(count)] : SERVERS_MAX;
 }
@@ -87,12 +87,12 @@ static unsigned await_victim(void)
 {
     uint64_t deadline_ns = now_plus_ms(PATIENCE_MS);
     for (;;) {
-        unsigned seat = draw_server();
-        if (seat < SERVERS_MAX && crew_may_lose(seat))
-            return seat;
+        unsigned number = draw_server();
+        if (number < SERVERS_MAX && cluster_may_lose(number))
+            return number;
         if (gw_now_ns() > deadline_ns) {
             fprintf(stderr, "pskills: no server may be lost since 120 s\n");
-            crew_await_whole();
+            cluster_await_whole();
         }
         go_on_ms(5);
     }
@@ -102,39 +102,39 @@ static unsigned await_victim(void)
 
 static void kill_server(enum blow blow)
 {
-    bool alone = blow == KILL_ALONE, told = blow != KILL_UNSEEN;
+    bool alone = blow == KILL_ALONE, reported = blow != KILL_UNREPORTED;
     if (alone)
-        crew_await_whole();
-    unsigned seat = await_victim();
+        cluster_await_whole();
+    unsigned number = await_victim();
     go_on_ms(below(20)); /* a random moment */
-    if (crew.servers[seat] <= 0 || crew.hit[seat] != HIT_NONE)
+    if (cluster.servers[number] <= 0 || cluster.hit[number] != HIT_NONE)
         return;
-    watch_begin(seat, gw_now_ns(), alone, told);
-    crew_kill_server(seat, told);
-    crew.mend_ns[seat] = now_plus_ms(100 + below(700));
+    ack_monitor_begin(number, gw_now_ns(), alone, reported);
+    cluster_kill_server(number, reported);
+    cluster.mend_ns[number] = now_plus_ms(100 + below(700));
     uint64_t deadline_ns = now_plus_ms(PATIENCE_MS);
-    while (alone && watch_is_open()) {
+    while (alone && ack_monitor_is_open()) {
         if (gw_now_ns() > deadline_ns)
             give_up("server %u was killed, and a slot of it takes no push",
-                    seat);
+                    number);
         nap_us(1000);
     }
 }
 
 static void pause_server(void)
 {
-    unsigned seat = await_victim();
-    crew_pause_server(seat);
-    crew.mend_ns[seat] = now_plus_ms(100 + below(1400));
+    unsigned number = await_victim();
+    cluster_pause_server(number);
+    cluster.mend_ns[number] = now_plus_ms(100 + below(1400));
 }
 
 static void kill_worker(void)
 {
-    unsigned seat = below(WORKERS);
-    if (crew.workers[seat] == 0)
+    unsigned number = below(WORKERS);
+    if (cluster.workers[number] == 0)
         return;
-    crew_kill_worker(seat);
-    crew.worker_ns[seat] = now_plus_ms(below(300));
+    cluster_kill_worker(number);
+    cluster.worker_ns[number] = now_plus_ms(below(300));
 }
 
 static uint64_t bit_of(unsigned node)
@@ -146,11 +146,12 @@ static uint64_t bit_of(unsigned node)
 static void cut_servers(void)
 {
     unsigned one = await_victim(), other = draw_server();
-    if (other >= SERVERS_MAX || other == one || !crew_may_lose(other))
+    if (other >= SERVERS_MAX || other == one || !cluster_may_lose(other))
         return;
     unsigned ways = 1 + below(3);
-    crew.hit[one] = crew.hit[other] = HIT_CUT;
-    crew.mend_ns[one] = crew.mend_ns[other] = now_plus_ms(50 + below(1000));
+    cluster.hit[one] = cluster.hit[other] = HIT_CUT;
+    cluster.mend_ns[one] = cluster.mend_ns[other] =
+        now_plus_ms(50 + below(1000));
     diary("servers %u and %u are cut, ways %u", one, other, ways);
     if (ways & 1)
         atomic_fetch_or(&board->servers[one].down,
@@ -162,29 +163,29 @@ static void cut_servers(void)
 
 static void cut_worker(void)
 {
-    unsigned seat = below(WORKERS), server = await_victim();
+    unsigned number = below(WORKERS), server = await_victim();
     unsigned ways = 1 + below(3);
-    if (crew.workers[seat] == 0 || crew.worker_cut_ns[seat])
+    if (cluster.workers[number] == 0 || cluster.worker_cut_ns[number])
         return;
-    crew.hit[server] = HIT_CUT;
-    crew.mend_ns[server] = crew.worker_cut_ns[seat] =
+    cluster.hit[server] = HIT_CUT;
+    cluster.mend_ns[server] = cluster.worker_cut_ns[number] =
         now_plus_ms(50 + below(1000));
-    diary("worker %u and server %u are cut, ways %u", seat, server, ways);
+    diary("worker %u and server %u are cut, ways %u", number, server, ways);
     if (ways & 1)
-        atomic_fetch_or(&board->servers[server].down, bit_of(seat));
+        atomic_fetch_or(&board->servers[server].down, bit_of(number));
     if (ways & 2)
-        atomic_fetch_or(&board->workers[seat].down,
+        atomic_fetch_or(&board->workers[number].down,
                         bit_of(FIRST_SERVER + server));
 }
 
 static void cut_off(void)
 {
-    unsigned seat = await_victim();
-    crew.hit[seat] = HIT_CUT;
-    crew.mend_ns[seat] = now_plus_ms(50 + below(1000));
-    diary("server %u hears no controller", seat);
+    unsigned number = await_victim();
+    cluster.hit[number] = HIT_CUT;
+    cluster.mend_ns[number] = now_plus_ms(50 + below(1000));
+    diary("server %u hears no controller", number);
     for (unsigned c = 0; c < CONTROLLERS; c++)
-        atomic_fetch_or(&board->servers[seat].down,
+        atomic_fetch_or(&board->servers[number].down,
                         bit_of(FIRST_CONTROLLER + c));
 }
 
@@ -193,46 +194,46 @@ static void kill_controller(void)
 {
     unsigned number = below(CONTROLLERS);
     for (unsigned c = 0; c < CONTROLLERS; c++)
-        if (crew.controllers[c] == 0)
+        if (cluster.controllers[c] == 0)
             return;
-    crew_kill_controller(number);
-    crew.controller_ns[number] = now_plus_ms(100 + below(400));
+    cluster_kill_controller(number);
+    cluster.controller_ns[number] = now_plus_ms(100 + below(400));
 }
 
 static void move_slots(bool alone)
 {
     if (alone) {
-        crew_await_whole();
+        cluster_await_whole();
         moves_begin();
     }
-    unsigned servers = crew_servers(), seat = 0;
+    unsigned servers = cluster_servers(), number = 0;
     if (servers <= SERVERS_LEAST || (servers < SERVERS_MAX && below(2))) {
-        while (seat < SERVERS_MAX &&
-               (crew.servers[seat] > 0 || crew.hit[seat] != HIT_NONE))
-            seat++;
-        if (seat < SERVERS_MAX)
-            crew_start_server(seat);
+        while (number < SERVERS_MAX &&
+               (cluster.servers[number] > 0 || cluster.hit[number] != HIT_NONE))
+            number++;
+        if (number < SERVERS_MAX)
+            cluster_start_server(number);
     } else {
-        seat = await_victim();
-        crew.leaving[seat] = true;
-        diary("server %u is to leave", seat);
-        atomic_store(&board->servers[seat].leave, true);
+        number = await_victim();
+        cluster.leaving[number] = true;
+        diary("server %u is to leave", number);
+        atomic_store(&board->servers[number].leave, true);
     }
     if (alone) {
-        crew_await_whole();
+        cluster_await_whole();
         nap_us(60000); /* servers report every 50 ms */
         moves_end();
     }
 }
 
-static void deal(enum blow blow)
+static void strike(enum blow blow)
 {
-    dealt[blow]++;
+    blow_counts[blow]++;
     if (blow != KILL_ALONE)
-        watch_spoil();
+        ack_monitor_disturb();
     switch (blow) {
     case KILL:
-    case KILL_UNSEEN:
+    case KILL_UNREPORTED:
     case KILL_ALONE:
         kill_server(blow);
         break;
@@ -281,17 +282,17 @@ static enum blow draw_blow(void)
 static void end_servers(void)
 {
     check_sums();
-    for (unsigned i = 0; i < SERVERS_MAX && crew_servers() > REPLICAS; i++)
-        if (crew.servers[i] > 0) {
-            crew.leaving[i] = true;
+    for (unsigned i = 0; i < SERVERS_MAX && cluster_servers() > REPLICAS; i++)
+        if (cluster.servers[i] > 0) {
+            cluster.leaving[i] = true;
             atomic_store(&board->servers[i].leave, true);
-            crew_await_whole();
+            cluster_await_whole();
         }
     check_sums();
-    for (unsigned i = 0; i < SERVERS_MAX && crew_servers() > 1; i++)
-        if (crew.servers[i] > 0) {
-            crew_kill_server(i, true);
-            crew.hit[i] = HIT_NONE; /* it does not come back */
+    for (unsigned i = 0; i < SERVERS_MAX && cluster_servers() > 1; i++)
+        if (cluster.servers[i] > 0) {
+            cluster_kill_server(i, true);
+            cluster.hit[i] = HIT_NONE; /* it does not come back */
             check_sums();
         }
 }
@@ -307,25 +308,26 @@ static uint64_t sum_of(size_t offset)
     return sum;
 }
 #define SUM_OF(field)                                                          \
-    ((unsigned long long)sum_of(offsetof(struct server_seat, field)))
+    ((unsigned long long)sum_of(offsetof(struct server_process, field)))
 
 static void report(unsigned count, double seconds)
 {
     printf("%u blows in %.0f s:", count, seconds);
     for (unsigned b = 0; b < BLOWS; b++)
-        printf("%s %u %s", b ? "," : "", dealt[b], blows[b].name);
+        printf("%s %u %s", b ? "," : "", blow_counts[b], blows[b].name);
     printf("\n%llu pushes, %llu pulls of own counters, %u checks with %llu "
            "sums, all as acknowledged; %u lives of workers, %llu counters of "
            "the dead with pushes under way\n",
            (unsigned long long)atomic_load(&board->pushes),
            (unsigned long long)atomic_load(&board->own_pulls), checks,
-           (unsigned long long)sums_compared, crew.lives,
+           (unsigned long long)sums_compared, cluster.lives,
            (unsigned long long)gaps_of_the_dead);
     printf("%llu servers and %u workers were convicted while they slept or "
            "were cut off; %llu takeovers, %llu slots moved, %llu pushes came "
            "twice, %llu were refused\n",
-           SUM_OF(convicted), crew.convicted_workers, SUM_OF(takeovers),
-           SUM_OF(moved), SUM_OF(duplicates), SUM_OF(refused));
+           SUM_OF(declared_dead), cluster.declared_dead_workers,
+           SUM_OF(takeovers), SUM_OF(moved), SUM_OF(duplicates),
+           SUM_OF(refused));
     print_samples();
 }
 
@@ -342,12 +344,12 @@ static int run_points(const struct plan *plan)
 {
     printf("pskills: failpoints, part %llu of %u\n",
            (unsigned long long)plan->seed, plan->count);
-    crew_open(plan->wire, plan->seed);
-    board->units = true;
-    crew_start(SERVERS_LEAST);
+    cluster_open(plan->wire, plan->seed);
+    board->works_in_items = true;
+    cluster_start(SERVERS_LEAST);
     check_sums();
-    int status = walk_points((unsigned)plan->seed, plan->count);
-    crew_stop();
+    int status = test_failpoints((unsigned)plan->seed, plan->count);
+    cluster_stop();
     return status;
 }
 
@@ -358,25 +360,25 @@ static int run(const struct plan *plan)
            (unsigned long long)plan->seed, plan->wire);
     fflush(stdout);
     gw_rng_seed(&rng, plan->seed);
-    crew_open(plan->wire, plan->seed);
+    cluster_open(plan->wire, plan->seed);
     board->no_dedupe = plan->no_dedupe;
     board->aggregate = plan->aggregate;
-    crew_start(SERVERS_LEAST);
+    cluster_start(SERVERS_LEAST);
     check_sums();
     for (unsigned i = 1; i <= plan->count; i++) {
-        deal(draw_blow());
+        strike(draw_blow());
         go_on_ms(below(200));
         if (i % ROUND)
             continue;
-        crew_mend_all();
+        cluster_mend_all();
         check_sums();
         if (i % (5 * ROUND) == 0)
             fprintf(stderr, "pskills: %u blows, %.0f s\n", i,
                     (double)(gw_now_ns() - began_ns) / 1e9);
     }
-    crew_mend_all();
+    cluster_mend_all();
     end_servers();
-    crew_stop();
+    cluster_stop();
     report(plan->count, (double)(gw_now_ns() - began_ns) / 1e9);
     if (plan->marks && !marks_are_kept()) {
         printf("it took longer than promised\n");

@@ -17,8 +17,8 @@
  * sums, even while other processes are dead or paused.
  *
  *   pskills.c          the faults
- *   pskills_crew.c     starting, hitting and mending processes
- *   pskills_news.c     the observer, and the possible victims
+ *   pskills_cluster.c  starting, hitting and mending processes
+ *   pskills_observer.c the observer, and the possible victims
  *   pskills_common.c   code for all processes
  *   pskills_check.c    the oracle, and the measured times
  *   pskills_points.c  deaths at failpoints instead of random faults
@@ -58,22 +58,28 @@ enum {
 
 /* The action at a failpoint of one process, and the failpoints that it has
  * reached since. */
-struct order {
+struct failpoint_command {
     char text[48];
-    _Atomic unsigned given, taken;
+    _Atomic unsigned issued, applied;
     _Atomic uint32_t reached[GW__FAILPOINTS];
 };
 
-enum seat_state { SEAT_EMPTY, SEAT_STARTING, SEAT_SERVING, SEAT_LEFT };
+enum server_state {
+    SERVER_EMPTY,
+    SERVER_STARTING,
+    SERVER_SERVING,
+    SERVER_LEFT
+};
 
-struct server_seat {
+struct server_process {
     /* Orders. */
     _Atomic uint64_t down; /* nodes it receives nothing from, as bits */
     _Atomic bool leave;
-    struct order order;
+    struct failpoint_command command;
     /* Reports of the process. */
     _Atomic int state;
-    _Atomic uint64_t convicted; /* number of restarts as a new incarnation */
+    _Atomic uint64_t
+        declared_dead;          /* number of restarts as a new incarnation */
     _Atomic uint64_t freeze_ns; /* the longest of this life */
     _Atomic uint64_t moved, takeovers, duplicates, refused; /* of all lives */
     struct {
@@ -81,7 +87,7 @@ struct server_seat {
     } slots[SLOTS];
 };
 
-struct worker_seat {
+struct worker_process {
     _Atomic uint64_t down;
     _Atomic uint64_t held; /* the value of `hold` at which it rests */
 };
@@ -91,7 +97,7 @@ struct life {
 };
 
 /* The acknowledgements of a slot, as seen by the workers. */
-struct watch {
+struct ack_monitor {
     _Atomic uint64_t since_ns; /* the time of a fault of its primary; 0: none */
     _Atomic uint64_t acked_ns; /* of the first push sent after that; 0: none */
     _Atomic uint64_t last_ns, gap_ns; /* acknowledgements; the longest gap */
@@ -102,15 +108,15 @@ struct board {
     char directory[PATH_ROOM];
     char raft[CONTROLLERS][32];
     char wire[8];
-    bool no_dedupe; /* servers skip the deduplication */
-    bool units;     /* workers also work in units */
-    bool aggregate; /* and send by an aggregator that one of them hosts */
-    struct order orders[CONTROLLERS];
+    bool no_dedupe;      /* servers skip the deduplication */
+    bool works_in_items; /* workers also work in units */
+    bool aggregate;      /* and send by an aggregator that one of them hosts */
+    struct failpoint_command commands[CONTROLLERS];
     _Atomic uint64_t hold; /* workers must rest; 0: they work */
     _Atomic uint64_t pushes, own_pulls;
-    struct server_seat servers[SERVERS_MAX];
-    struct worker_seat workers[WORKERS];
-    struct watch watches[SLOTS];
+    struct server_process servers[SERVERS_MAX];
+    struct worker_process workers[WORKERS];
+    struct ack_monitor ack_monitors[SLOTS];
     struct life lives[LIVES_MAX];
     char wrong[TEXT_ROOM]; /* the first error of any process; "": none */
 };
@@ -135,8 +141,8 @@ void nap_us(uint64_t us);
 _Noreturn void give_up(const char *format, ...) GW_PRINTF(1, 2);
 extern void (*at_give_up)(void); /* the parent's */
 /* Another table, whose rows are pushed in units of work. */
-enum { UNIT_GROUP = 1 };
-enum gw_err open_units(struct gw_ps *ps, unsigned *table, struct gw_error *why);
+enum { ITEM_GROUP = 1 };
+enum gw_err open_items(struct gw_ps *ps, unsigned *table, struct gw_error *why);
 void draw_random(void *out, size_t bytes);
 uint64_t now_plus_ms(uint64_t ms);
 /* A log of faults and route changes, printed after an error. */
@@ -144,17 +150,17 @@ void diary(const char *format, ...) GW_PRINTF(1, 2);
 
 /* ---- processes ---- */
 
-void take_order(struct order *mine);
+void apply_failpoint_command(struct failpoint_command *mine);
 int controller_main(unsigned number);
-int server_main(unsigned seat);
-int worker_main(unsigned seat, unsigned life);
+int server_main(unsigned number);
+int worker_main(unsigned number, unsigned life);
 
-/* ---- the parent's: pskills_crew.c ---- */
+/* ---- the parent's: pskills_cluster.c ---- */
 
 enum hit { HIT_NONE, HIT_DOWN, HIT_PAUSED, HIT_CUT };
 
 /* Used only by the parent's only thread. */
-struct crew {
+struct cluster {
     pid_t controllers[CONTROLLERS], servers[SERVERS_MAX], workers[WORKERS];
     unsigned life[WORKERS]; /* of the current worker */
     unsigned lives;         /* begun so far */
@@ -167,46 +173,46 @@ struct crew {
     uint64_t worker_cut_ns[WORKERS];     /* when its cut ends */
     bool leaving[SERVERS_MAX];
     bool doomed[SERVERS_MAX]; /* it will die at a failpoint */
-    unsigned convicted_workers;
+    unsigned declared_dead_workers;
 };
-extern struct crew crew;
+extern struct cluster cluster;
 
-void crew_open(const char *wire, uint64_t seed);
-void crew_start(unsigned servers);
-void crew_stop(void);
+void cluster_open(const char *wire, uint64_t seed);
+void cluster_start(unsigned servers);
+void cluster_stop(void);
 /* Ends faults that are due, and reaps dead processes. */
-void crew_turn(void);
-void crew_start_server(unsigned seat);
-void crew_start_worker(unsigned seat);
-void crew_kill_server(unsigned seat, bool tell);
-void crew_kill_worker(unsigned seat);
-void crew_kill_controller(unsigned number);
-void crew_pause_server(unsigned seat);
-void crew_mend_all(void);
-bool crew_is_calm(void);     /* no faults, and no process is missing */
-unsigned crew_servers(void); /* running and not leaving */
+void cluster_tick(void);
+void cluster_start_server(unsigned number);
+void cluster_start_worker(unsigned number);
+void cluster_kill_server(unsigned number, bool reported);
+void cluster_kill_worker(unsigned number);
+void cluster_kill_controller(unsigned number);
+void cluster_pause_server(unsigned number);
+void cluster_mend_all(void);
+bool cluster_is_calm(void);     /* no faults, and no process is missing */
+unsigned cluster_servers(void); /* running and not leaving */
 
-/* ---- pskills_news.c ---- */
+/* ---- pskills_observer.c ---- */
 
 void observer_start(unsigned servers);
 void observer_stop(void);
 /* Gives up when a slot has lost its last replica. */
-void observer_look(void);
+void observer_check(void);
 /* Reports as certain that its process has ended. */
-void observer_tell_lost(unsigned node);
+void observer_report_lost(unsigned node);
 /* The newest update that the observer has received. */
-void crew_news(struct gw__membership_update *update);
+void cluster_update(struct gw__membership_update *update);
 /* All slots have all their replicas, and nothing is under way. */
-bool crew_is_whole(void);
+bool cluster_is_whole(void);
 /* Does every slot keep an undisturbed replica in sync without this one? */
-bool crew_may_lose(unsigned seat);
-void crew_await_whole(void);
+bool cluster_may_lose(unsigned number);
+void cluster_await_whole(void);
 
 /* ---- pskills_points.c ---- */
 
 /* A death at each failpoint of slice `part` of `of`. Returns the exit
  * status. */
-int walk_points(unsigned part, unsigned of);
+int test_failpoints(unsigned part, unsigned of);
 
 /* ---- pskills_check.c ---- */
 
@@ -215,12 +221,13 @@ struct samples {
     unsigned count;
     double ms[SAMPLES_MAX];
 };
-extern struct samples kills_calm, kills_all, kills_unseen, freezes, gaps;
+extern struct samples kills_calm, kills_all, kills_unreported, freezes, gaps;
 
-void watch_begin(unsigned server, uint64_t now_ns, bool calm, bool told);
-void watch_collect(void);
-bool watch_is_open(void);
-void watch_spoil(void); /* another fault: open ones are not calm now */
+void ack_monitor_begin(unsigned server, uint64_t now_ns, bool calm,
+                       bool reported);
+void ack_monitor_collect(void);
+bool ack_monitor_is_open(void);
+void ack_monitor_disturb(void); /* another fault: open ones are not calm now */
 void moves_begin(void);
 void moves_end(void);
 /* Workers rest; all sums are compared. */

@@ -14,7 +14,7 @@ static const double kill_p50_ms = 150, kill_p99_ms = 300, freeze_max_ms = 50;
 
 struct samples kills_calm = {.what = "kill, alone"},
                kills_all = {.what = "kill, amid others"},
-               kills_unseen = {.what = "kill, told by nobody"},
+               kills_unreported = {.what = "kill, told by nobody"},
                freezes = {.what = "slot frozen by a move"},
                gaps = {.what = "a slot's longest silence in a move"};
 unsigned checks;
@@ -30,45 +30,46 @@ static void add(struct samples *samples, uint64_t ns)
 
 static struct samples *open_for[SLOTS]; /* NULL: not open */
 
-void watch_begin(unsigned server, uint64_t now_ns, bool calm, bool told)
+void ack_monitor_begin(unsigned server, uint64_t now_ns, bool calm,
+                       bool reported)
 {
     struct gw__membership_update update;
-    crew_news(&update);
+    cluster_update(&update);
     for (unsigned s = 0; s < SLOTS; s++)
         if (update.routes.slots[s].primary == FIRST_SERVER + server) {
-            open_for[s] = !told   ? &kills_unseen
-                          : !calm ? &kills_all
-                                  : &kills_calm;
-            atomic_store(&board->watches[s].acked_ns, 0);
-            atomic_store(&board->watches[s].since_ns, now_ns);
+            open_for[s] = !reported ? &kills_unreported
+                          : !calm   ? &kills_all
+                                    : &kills_calm;
+            atomic_store(&board->ack_monitors[s].acked_ns, 0);
+            atomic_store(&board->ack_monitors[s].since_ns, now_ns);
         }
 }
 
-void watch_collect(void)
+void ack_monitor_collect(void)
 {
     for (unsigned s = 0; s < SLOTS; s++) {
-        struct watch *watch = &board->watches[s];
-        uint64_t acked_ns = atomic_load(&watch->acked_ns);
+        struct ack_monitor *monitor = &board->ack_monitors[s];
+        uint64_t acked_ns = atomic_load(&monitor->acked_ns);
         if (!open_for[s] || acked_ns == 0)
             continue;
-        add(open_for[s], acked_ns - atomic_load(&watch->since_ns));
-        atomic_store(&watch->since_ns, 0);
+        add(open_for[s], acked_ns - atomic_load(&monitor->since_ns));
+        atomic_store(&monitor->since_ns, 0);
         open_for[s] = NULL;
     }
 }
 
-bool watch_is_open(void)
+bool ack_monitor_is_open(void)
 {
-    watch_collect();
+    ack_monitor_collect();
     for (unsigned s = 0; s < SLOTS; s++)
         if (open_for[s])
             return true;
     return false;
 }
 
-void watch_spoil(void)
+void ack_monitor_disturb(void)
 {
-    watch_collect();
+    ack_monitor_collect();
     for (unsigned s = 0; s < SLOTS; s++)
         if (open_for[s] == &kills_calm)
             open_for[s] = &kills_all;
@@ -83,8 +84,8 @@ void moves_begin(void)
     for (unsigned i = 0; i < SERVERS_MAX; i++)
         frozen_ns[i] = atomic_load(&board->servers[i].freeze_ns);
     for (unsigned s = 0; s < SLOTS; s++) { /* forget earlier gaps */
-        atomic_store(&board->watches[s].last_ns, 0);
-        atomic_store(&board->watches[s].gap_ns, 0);
+        atomic_store(&board->ack_monitors[s].last_ns, 0);
+        atomic_store(&board->ack_monitors[s].gap_ns, 0);
     }
 }
 
@@ -97,7 +98,7 @@ void moves_end(void)
             add(&freezes, now_ns);
     }
     for (unsigned s = 0; s < SLOTS; s++)
-        add(&gaps, atomic_load(&board->watches[s].gap_ns));
+        add(&gaps, atomic_load(&board->ack_monitors[s].gap_ns));
 }
 
 /* ---- the oracle ---- */
@@ -107,7 +108,7 @@ static uint64_t least[LIVES_MAX][KEYS]; /* the least stored value */
 static bool is_alive(unsigned life)
 {
     for (unsigned i = 0; i < WORKERS; i++)
-        if (crew.workers[i] > 0 && crew.life[i] == life)
+        if (cluster.workers[i] > 0 && cluster.life[i] == life)
             return true;
     return false;
 }
@@ -118,8 +119,8 @@ static void hold_workers(void)
     atomic_store(&board->hold, hold);
     for (unsigned i = 0; i < WORKERS; i++)
         while (atomic_load(&board->workers[i].held) != hold) {
-            crew_turn();
-            watch_collect();
+            cluster_tick();
+            ack_monitor_collect();
             if (gw_now_ns() > deadline_ns)
                 give_up("worker %u waits for its pushes since 120 s", i);
             nap_us(1000);
@@ -162,7 +163,7 @@ static void compare_all(void)
     if (!err)
         err = open_counters(ps, &table, &why);
     gaps_of_the_dead = 0;
-    for (unsigned life = 0; !err && life < crew.lives; life++) {
+    for (unsigned life = 0; !err && life < cluster.lives; life++) {
         uint64_t keys[KEYS];
         float stored[KEYS];
         for (unsigned k = 0; k < KEYS; k++)
@@ -181,10 +182,10 @@ static bool is_alike(unsigned slot, const struct gw__slot_route *route)
 {
     uint64_t last[REPLICAS + 1], rows[REPLICAS + 1];
     for (unsigned i = 0; i < route->count && i <= REPLICAS; i++) {
-        unsigned seat = route->replica[i] - FIRST_SERVER;
-        if (seat >= SERVERS_MAX)
+        unsigned number = route->replica[i] - FIRST_SERVER;
+        if (number >= SERVERS_MAX)
             return false;
-        const struct server_seat *s = &board->servers[seat];
+        const struct server_process *s = &board->servers[number];
         last[i] = atomic_load(&s->slots[slot].last);
         rows[i] = atomic_load(&s->slots[slot].rows);
         if (atomic_load(&s->slots[slot].committed) != last[i] ||
@@ -199,26 +200,26 @@ static void await_alike(void)
     uint64_t deadline_ns = gw_now_ns() + alike_ns;
     struct gw__membership_update update;
     for (unsigned s = 0; s < SLOTS; s++) {
-        crew_news(&update);
+        cluster_update(&update);
         while (!is_alike(s, &update.routes.slots[s])) {
-            crew_turn();
+            cluster_tick();
             if (gw_now_ns() > deadline_ns)
                 give_up("slot %u: its replicas differ, with no push under way",
                         s);
             nap_us(5000);
-            crew_news(&update);
+            cluster_update(&update);
         }
     }
 }
 
 void check_sums(void)
 {
-    crew_await_whole();
+    cluster_await_whole();
     hold_workers();
     await_alike();
     compare_all();
     for (unsigned s = 0; s < SLOTS; s++)
-        atomic_store(&board->watches[s].last_ns, 0);
+        atomic_store(&board->ack_monitors[s].last_ns, 0);
     atomic_store(&board->hold, 0);
 }
 
@@ -244,7 +245,7 @@ void print_samples(void)
 {
     print(&kills_calm);
     print(&kills_all);
-    print(&kills_unseen);
+    print(&kills_unreported);
     print(&freezes);
     print(&gaps);
 }

@@ -88,8 +88,8 @@ void addresses_of(unsigned node, struct addresses *addresses)
 static const struct gw_ps_table_config counters = {
     .name = "counters", .width = 1, .updater = GW_PS_ADD};
 
-static const struct gw_ps_table_config unit_rows = {
-    .name = "units", .width = 1, .updater = GW_PS_ADD, .group = UNIT_GROUP};
+static const struct gw_ps_table_config item_rows = {
+    .name = "units", .width = 1, .updater = GW_PS_ADD, .group = ITEM_GROUP};
 
 uint64_t key_of(unsigned life, unsigned k)
 {
@@ -107,14 +107,14 @@ enum gw_err open_counters(struct gw_ps *ps, unsigned *table,
     return gw_ps_table(ps, &config, table, why);
 }
 
-enum gw_err open_units(struct gw_ps *ps, unsigned *table, struct gw_error *why)
+enum gw_err open_items(struct gw_ps *ps, unsigned *table, struct gw_error *why)
 {
     static const struct gw_ps_mode mode = {.kind = GW_PS_ASP};
     static const struct gw_ps_plan plan = {.batches = UINT64_C(1) << 20,
                                            .parts = 2};
-    struct gw_ps_table_config config = unit_rows;
+    struct gw_ps_table_config config = item_rows;
     enum gw_err err = gw_ps_table(ps, &config, table, why);
-    return err ? err : gw_ps_plan(ps, UNIT_GROUP, &mode, &plan, why);
+    return err ? err : gw_ps_plan(ps, ITEM_GROUP, &mode, &plan, why);
 }
 
 struct gw_ps_config client_config(unsigned node, struct addresses *addresses)

@@ -33,8 +33,8 @@ int controller_main(unsigned number)
                     .token = board->token}};
     enum gw_err err = gw__controller_start(&config, &controller, &why);
     while (!err) {
-        take_order(&board->orders[number]);
-        nap_us(board->units ? 2000 : 20000);
+        apply_failpoint_command(&board->commands[number]);
+        nap_us(board->works_in_items ? 2000 : 20000);
         err = gw__controller_error(controller, &why);
     }
     give_up("controller %u: %s", number, why.text);

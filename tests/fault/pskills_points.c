@@ -26,10 +26,10 @@ enum { SERVERS = SERVERS_LEAST, PAUSE_MS = 30 };
 
 enum need { STEADY, DEATH, LEAVE };
 
-static const struct place {
+static const struct fault_point {
     enum gw__failpoint point;
     enum need need;
-} places[] = {
+} fault_points[] = {
     {GW__AT_PS_PUSH, STEADY},         {GW__AT_PS_LOG, STEADY},
     {GW__AT_PS_LOGGED, STEADY},       {GW__AT_PS_ENTRY, STEADY},
     {GW__AT_PS_FOLLOWED, STEADY},     {GW__AT_PS_COMMITTED, STEADY},
@@ -41,24 +41,24 @@ static const struct place {
     {GW__AT_PS_PROMOTE, DEATH},       {GW__AT_PS_FREEZE, LEAVE},
     {GW__AT_PS_HANDOVER, LEAVE},      {GW__AT_PS_YIELD, LEAVE},
 };
-enum { PLACES = sizeof places / sizeof *places };
+enum { FAULT_POINTS = sizeof fault_points / sizeof *fault_points };
 
-static const enum gw__failpoint log_places[] = {GW__AT_RAFT_APPEND,
-                                                GW__AT_RAFT_APPENDED};
-enum { LOG_PLACES = sizeof log_places / sizeof *log_places };
+static const enum gw__failpoint log_fault_points[] = {GW__AT_RAFT_APPEND,
+                                                      GW__AT_RAFT_APPENDED};
+enum { LOG_FAULT_POINTS = sizeof log_fault_points / sizeof *log_fault_points };
 
 /* ---- in the processes ---- */
 
-void take_order(struct order *mine)
+void apply_failpoint_command(struct failpoint_command *mine)
 {
     struct gw_error why;
-    unsigned given = atomic_load(&mine->given);
-    if (given == atomic_load(&mine->taken))
+    unsigned issued = atomic_load(&mine->issued);
+    if (issued == atomic_load(&mine->applied))
         return;
     gw__failpoints_count(mine->reached);
     if (gw__failpoints_arm(mine->text, &why))
         give_up("%s", why.text);
-    atomic_store(&mine->taken, given);
+    atomic_store(&mine->applied, issued);
 }
 
 /* ---- in the parent ---- */
@@ -68,22 +68,22 @@ static unsigned deaths, stops, failures, elsewhere;
 
 static void go_on(void)
 {
-    crew_turn();
-    watch_collect();
+    cluster_tick();
+    ack_monitor_collect();
     nap_us(500);
 }
 
 /* Sets the action at a place; "": none. */
-static void give(struct order *order, enum gw__failpoint point,
-                 const char *deed)
+static void issue_command(struct failpoint_command *command,
+                          enum gw__failpoint point, const char *action)
 {
     uint64_t deadline_ns = now_plus_ms(bound_ms);
-    memset(order->reached, 0, sizeof order->reached);
-    snprintf(order->text, sizeof order->text, "%s%s%s",
-             *deed ? gw__failpoint_info(point)->name : "", *deed ? "=" : "",
-             deed);
-    atomic_fetch_add(&order->given, 1);
-    while (atomic_load(&order->taken) != atomic_load(&order->given)) {
+    memset(command->reached, 0, sizeof command->reached);
+    snprintf(command->text, sizeof command->text, "%s%s%s",
+             *action ? gw__failpoint_info(point)->name : "", *action ? "=" : "",
+             action);
+    atomic_fetch_add(&command->issued, 1);
+    while (atomic_load(&command->applied) != atomic_load(&command->issued)) {
         if (gw_now_ns() > deadline_ns)
             give_up("an order to stop at %s is not heard",
                     gw__failpoint_info(point)->name);
@@ -91,33 +91,33 @@ static void give(struct order *order, enum gw__failpoint point,
     }
 }
 
-static unsigned other_than(unsigned seat)
+static unsigned other_than(unsigned number)
 {
-    return (seat + 1) % SERVERS;
+    return (number + 1) % SERVERS;
 }
 
-static void provoke(enum need need, unsigned seat)
+static void provoke(enum need need, unsigned number)
 {
-    unsigned other = other_than(seat);
+    unsigned other = other_than(number);
     if (need == DEATH) {
-        crew_kill_server(other, true);
-        crew.mend_ns[other] = now_plus_ms(10 * bound_ms);
+        cluster_kill_server(other, true);
+        cluster.mend_ns[other] = now_plus_ms(10 * bound_ms);
     } else if (need == LEAVE) {
-        crew.leaving[seat] = true;
-        atomic_store(&board->servers[seat].leave, true);
+        cluster.leaving[number] = true;
+        atomic_store(&board->servers[number].leave, true);
     }
 }
 
 /* True: it has reached the place, and is dead if `dies`. */
-static bool await(unsigned seat, enum gw__failpoint point, bool dies)
+static bool await(unsigned number, enum gw__failpoint point, bool dies)
 {
-    const struct order *order = &board->servers[seat].order;
+    const struct failpoint_command *command = &board->servers[number].command;
     uint64_t deadline_ns = now_plus_ms(patience_ms);
     for (;;) {
-        bool reached = atomic_load(&order->reached[point]) > 0;
-        if (reached && (!dies || crew.servers[seat] <= 0))
+        bool reached = atomic_load(&command->reached[point]) > 0;
+        if (reached && (!dies || cluster.servers[number] <= 0))
             return true;
-        if (crew.servers[seat] <= 0 || gw_now_ns() > deadline_ns)
+        if (cluster.servers[number] <= 0 || gw_now_ns() > deadline_ns)
             return reached;
         go_on();
     }
@@ -128,38 +128,39 @@ static void mend(void)
 {
     uint64_t deadline_ns = now_plus_ms(bound_ms);
     for (unsigned i = 0; i < SERVERS; i++)
-        while (crew.leaving[i] && crew.servers[i] > 0) {
+        while (cluster.leaving[i] && cluster.servers[i] > 0) {
             if (gw_now_ns() > deadline_ns)
                 give_up("server %u does not leave", i);
             go_on();
         }
-    crew_mend_all();
+    cluster_mend_all();
     for (unsigned i = 0; i < SERVERS; i++)
-        if (crew.servers[i] <= 0)
-            crew_start_server(i);
+        if (cluster.servers[i] <= 0)
+            cluster_start_server(i);
     check_sums();
 }
 
-static void one(const struct place *place, unsigned seat, const char *deed)
+static void one(const struct fault_point *place, unsigned number,
+                const char *action)
 {
     const char *name = gw__failpoint_info(place->point)->name;
     uint64_t began_ns = gw_now_ns();
-    bool dies = strcmp(deed, "kill") == 0;
-    diary("server %u: %s=%s", seat, name, deed);
-    crew.doomed[seat] = dies;
-    give(&board->servers[seat].order, place->point, deed);
-    provoke(place->need, seat);
-    bool there = await(seat, place->point, dies);
-    crew.doomed[seat] = false;
-    if (!there && crew.servers[seat] > 0)
-        give(&board->servers[seat].order, place->point, "");
+    bool dies = strcmp(action, "kill") == 0;
+    diary("server %u: %s=%s", number, name, action);
+    cluster.doomed[number] = dies;
+    issue_command(&board->servers[number].command, place->point, action);
+    provoke(place->need, number);
+    bool there = await(number, place->point, dies);
+    cluster.doomed[number] = false;
+    if (!there && cluster.servers[number] > 0)
+        issue_command(&board->servers[number].command, place->point, "");
     mend();
     ever[place->point] |= there;
     deaths += there && dies;
-    stops += there && strncmp(deed, "pause", 5) == 0;
-    failures += there && strncmp(deed, "error", 5) == 0;
+    stops += there && strncmp(action, "pause", 5) == 0;
+    failures += there && strncmp(action, "error", 5) == 0;
     elsewhere += !there;
-    printf("  server %u, %s=%s%s: %.0f ms\n", seat, name, deed,
+    printf("  server %u, %s=%s%s: %.0f ms\n", number, name, action,
            there ? "" : " (does not get there)",
            (double)(gw_now_ns() - began_ns) / 1e6);
     fflush(stdout);
@@ -170,18 +171,18 @@ static void one_of_log(enum gw__failpoint point, unsigned number)
     uint64_t began_ns = gw_now_ns(), deadline_ns = now_plus_ms(bound_ms);
     const char *name = gw__failpoint_info(point)->name;
     diary("controller %u: %s=kill", number, name);
-    struct order *order = &board->orders[number];
-    give(order, point, "kill");
-    while (waitpid(crew.controllers[number], NULL, WNOHANG) == 0) {
+    struct failpoint_command *command = &board->commands[number];
+    issue_command(command, point, "kill");
+    while (waitpid(cluster.controllers[number], NULL, WNOHANG) == 0) {
         /* A server that leaves and comes back is in all logs. */
         if (gw_now_ns() > deadline_ns)
             give_up("controller %u does not get to %s", number, name);
-        if (crew.servers[0] > 0 && !crew.leaving[0])
+        if (cluster.servers[0] > 0 && !cluster.leaving[0])
             provoke(LEAVE, 0);
         go_on();
     }
-    crew.controllers[number] = 0;
-    crew.controller_ns[number] = gw_now_ns();
+    cluster.controllers[number] = 0;
+    cluster.controller_ns[number] = gw_now_ns();
     mend();
     ever[point] = true;
     deaths++;
@@ -190,31 +191,31 @@ static void one_of_log(enum gw__failpoint point, unsigned number)
     fflush(stdout);
 }
 
-static void walk_place(unsigned p)
+static void test_failpoint(unsigned p)
 {
     char pause[16];
     snprintf(pause, sizeof pause, "pause:%d", PAUSE_MS);
-    for (unsigned seat = 0; seat < SERVERS; seat++)
-        one(&places[p], seat, "kill");
-    one(&places[p], p % SERVERS, pause);
-    if (gw__failpoint_fails(places[p].point))
-        one(&places[p], p % SERVERS, "error@2");
+    for (unsigned number = 0; number < SERVERS; number++)
+        one(&fault_points[p], number, "kill");
+    one(&fault_points[p], p % SERVERS, pause);
+    if (gw__failpoint_fails(fault_points[p].point))
+        one(&fault_points[p], p % SERVERS, "error@2");
 }
 
 /* The slice: each `of`-th place from `part` on. */
-int walk_points(unsigned part, unsigned of)
+int test_failpoints(unsigned part, unsigned of)
 {
     unsigned missing = 0;
     uint64_t began_ns = gw_now_ns();
-    for (unsigned p = part; p < PLACES; p += of)
-        walk_place(p);
-    for (unsigned p = 0; p < LOG_PLACES && part == 0; p++)
+    for (unsigned p = part; p < FAULT_POINTS; p += of)
+        test_failpoint(p);
+    for (unsigned p = 0; p < LOG_FAULT_POINTS && part == 0; p++)
         for (unsigned number = 0; number < CONTROLLERS; number++)
-            one_of_log(log_places[p], number);
-    for (unsigned p = part; p < PLACES; p += of)
-        if (!ever[places[p].point]) {
+            one_of_log(log_fault_points[p], number);
+    for (unsigned p = part; p < FAULT_POINTS; p += of)
+        if (!ever[fault_points[p].point]) {
             printf("failpoint %s was never reached\n",
-                   gw__failpoint_info(places[p].point)->name);
+                   gw__failpoint_info(fault_points[p].point)->name);
             missing++;
         }
     printf("failpoints of the parameter server: %u deaths, %u pauses, %u "

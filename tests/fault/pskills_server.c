@@ -10,13 +10,13 @@
 
 static const uint64_t give_up_ns = 120000000000;
 
-static struct server_seat *seat;
+static struct server_process *process;
 static _Atomic(struct gw_ps_server *) server;
-static struct gw_ps_server_status told; /* of this life */
+static struct gw_ps_server_status reported; /* of this life */
 
 /* ---- reports, by the server's thread ---- */
 
-static void grow(_Atomic uint64_t *sum, uint64_t *was, uint64_t is)
+static void add_increase(_Atomic uint64_t *sum, uint64_t *was, uint64_t is)
 {
     atomic_fetch_add(sum, is - *was);
     *was = is;
@@ -32,23 +32,23 @@ static void on_status(void *context)
     gw_ps_server_get_status(mine, &now);
     for (unsigned s = 0; s < SLOTS; s++) {
         const struct gw_ps_slot_status *slot = &now.slots[s];
-        atomic_store(&seat->slots[s].role, slot->role);
-        atomic_store(&seat->slots[s].last, slot->last);
-        atomic_store(&seat->slots[s].rows, slot->rows);
-        atomic_store(&seat->slots[s].committed, slot->committed);
+        atomic_store(&process->slots[s].role, slot->role);
+        atomic_store(&process->slots[s].last, slot->last);
+        atomic_store(&process->slots[s].rows, slot->rows);
+        atomic_store(&process->slots[s].committed, slot->committed);
     }
-    atomic_store(&seat->freeze_ns, now.freeze_ns_max);
-    grow(&seat->moved, &told.moved, now.moved);
-    grow(&seat->takeovers, &told.takeovers, now.takeovers);
-    grow(&seat->duplicates, &told.duplicates, now.duplicates);
-    grow(&seat->refused, &told.refused, now.refused);
+    atomic_store(&process->freeze_ns, now.freeze_ns_max);
+    add_increase(&process->moved, &reported.moved, now.moved);
+    add_increase(&process->takeovers, &reported.takeovers, now.takeovers);
+    add_increase(&process->duplicates, &reported.duplicates, now.duplicates);
+    add_increase(&process->refused, &reported.refused, now.refused);
 }
 
 /* ---- orders ---- */
 
 static void obey(struct gw_ps_server *mine, uint64_t *down)
 {
-    uint64_t wanted = atomic_load(&seat->down);
+    uint64_t wanted = atomic_load(&process->down);
     for (unsigned node = 0; node < GW_PS_NODES; node++)
         if ((wanted ^ *down) >> node & 1)
             gw_ps_server_link(mine, node,
@@ -80,7 +80,7 @@ static struct gw_ps_server *start(unsigned number)
             give_up("server %u: %s", number, why.text);
         nap_us(10000);
     }
-    told = (struct gw_ps_server_status){0};
+    reported = (struct gw_ps_server_status){0};
     atomic_store(&server, mine);
     return mine;
 }
@@ -92,10 +92,10 @@ static bool serve(unsigned number, struct gw_ps_server *mine)
     uint64_t down = 0;
     for (;;) {
         obey(mine, &down);
-        take_order(&seat->order);
+        apply_failpoint_command(&process->command);
         if (gw_ps_server_error(mine, &why))
             return false;
-        if (atomic_load(&seat->leave)) {
+        if (atomic_load(&process->leave)) {
             enum gw_err err = gw_ps_server_leave(mine, &why);
             if (!err)
                 return true;
@@ -108,16 +108,16 @@ static bool serve(unsigned number, struct gw_ps_server *mine)
 
 int server_main(unsigned number)
 {
-    seat = &board->servers[number];
+    process = &board->servers[number];
     for (;;) {
         struct gw_ps_server *mine = start(number);
-        atomic_store(&seat->state, SEAT_SERVING);
+        atomic_store(&process->state, SERVER_SERVING);
         bool left = serve(number, mine);
-        atomic_store(&seat->state, left ? SEAT_LEFT : SEAT_STARTING);
+        atomic_store(&process->state, left ? SERVER_LEFT : SERVER_STARTING);
         atomic_store(&server, NULL);
         gw_ps_server_destroy(&mine);
         if (left)
             return 0;
-        atomic_fetch_add(&seat->convicted, 1);
+        atomic_fetch_add(&process->declared_dead, 1);
     }
 }

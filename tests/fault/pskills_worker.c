@@ -10,7 +10,12 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { REQUESTS_MAX = 24, REQUEST_KEYS = 6, VALUE_MAX = 3, CONVICTED = 3 };
+enum {
+    REQUESTS_MAX = 24,
+    REQUEST_KEYS = 6,
+    VALUE_MAX = 3,
+    EXIT_DECLARED_DEAD = 3
+};
 
 struct request {
     struct gw_ps_handle handle;
@@ -22,7 +27,7 @@ struct request {
 
 struct worker {
     struct gw_ps *ps;
-    unsigned seat, life, table, units;
+    unsigned number, life, table, items;
     uint64_t keys[KEYS];
     struct gw_rng rng;
     struct request requests[REQUESTS_MAX];
@@ -35,7 +40,7 @@ static void *obey(void *context)
     struct worker *w = context;
     uint64_t down = 0;
     for (;;) {
-        uint64_t wanted = atomic_load(&board->workers[w->seat].down);
+        uint64_t wanted = atomic_load(&board->workers[w->number].down);
         for (unsigned node = 0; node < GW_PS_NODES; node++)
             if ((wanted ^ down) >> node & 1)
                 gw_ps_link(w->ps, node,
@@ -48,16 +53,16 @@ static void *obey(void *context)
 
 /* ---- acknowledgements ---- */
 
-static void note(unsigned slot, uint64_t sent_ns, uint64_t now_ns)
+static void record_ack(unsigned slot, uint64_t sent_ns, uint64_t now_ns)
 {
-    struct watch *watch = &board->watches[slot];
-    uint64_t since_ns = atomic_load(&watch->since_ns), none = 0;
+    struct ack_monitor *monitor = &board->ack_monitors[slot];
+    uint64_t since_ns = atomic_load(&monitor->since_ns), none = 0;
     if (since_ns && sent_ns > since_ns)
-        atomic_compare_exchange_strong(&watch->acked_ns, &none, now_ns);
-    uint64_t last_ns = atomic_exchange(&watch->last_ns, now_ns);
+        atomic_compare_exchange_strong(&monitor->acked_ns, &none, now_ns);
+    uint64_t last_ns = atomic_exchange(&monitor->last_ns, now_ns);
     if (last_ns && now_ns > last_ns &&
-        now_ns - last_ns > atomic_load(&watch->gap_ns))
-        atomic_store(&watch->gap_ns, now_ns - last_ns);
+        now_ns - last_ns > atomic_load(&monitor->gap_ns))
+        atomic_store(&monitor->gap_ns, now_ns - last_ns);
 }
 
 /* A worker that was cut off for long is declared dead: this life ends. */
@@ -65,28 +70,28 @@ static int ends(const struct worker *w, enum gw_err err,
                 const struct gw_error *why)
 {
     if (err != GW_ECLOSED)
-        give_up("worker %u, life %u: %s", w->seat, w->life, why->text);
-    return CONVICTED;
+        give_up("worker %u, life %u: %s", w->number, w->life, why->text);
+    return EXIT_DECLARED_DEAD;
 }
 
 /* ---- a round ---- */
 
 static unsigned draw(struct worker *w)
 {
-    unsigned order[KEYS], taken = 0, count = 0;
+    unsigned order[KEYS], used = 0, count = 0;
     for (unsigned k = 0; k < KEYS; k++) {
         unsigned other = (unsigned)gw_rng_below(&w->rng, k + 1);
         order[k] = order[other];
         order[other] = k;
     }
     unsigned wanted = SLOTS + (unsigned)gw_rng_below(&w->rng, KEYS - SLOTS);
-    while (taken < wanted && count < REQUESTS_MAX) {
+    while (used < wanted && count < REQUESTS_MAX) {
         struct request *r = &w->requests[count++];
         r->count = 1 + (unsigned)gw_rng_below(&w->rng, REQUEST_KEYS);
-        if (r->count > wanted - taken)
-            r->count = wanted - taken;
+        if (r->count > wanted - used)
+            r->count = wanted - used;
         for (unsigned i = 0; i < r->count; i++) {
-            r->number[i] = order[taken++];
+            r->number[i] = order[used++];
             r->keys[i] = w->keys[r->number[i]];
             r->values[i] = (float)(1 + gw_rng_below(&w->rng, VALUE_MAX));
         }
@@ -115,7 +120,7 @@ static enum gw_err await(struct worker *w, struct request *r,
         return err;
     for (unsigned i = 0; i < r->count; i++) {
         atomic_fetch_add(&life->acked[r->number[i]], (uint64_t)r->values[i]);
-        note(r->number[i] % SLOTS, r->sent_ns, now_ns);
+        record_ack(r->number[i] % SLOTS, r->sent_ns, now_ns);
     }
     atomic_fetch_add(&board->pushes, 1);
     return GW_OK;
@@ -144,23 +149,23 @@ static enum gw_err pull_own(struct worker *w, struct gw_error *why)
         if (stored[k] < (float)acked || stored[k] > (float)acked)
             give_up("worker %u, life %u pulled %g of counter %u (slot %u) "
                     "where %llu were acknowledged and nothing is under way",
-                    w->seat, w->life, (double)stored[k], k, k % SLOTS, acked);
+                    w->number, w->life, (double)stored[k], k, k % SLOTS, acked);
     }
     atomic_fetch_add(&board->own_pulls, 1);
     return err;
 }
 
 /* The previous unit is done, and committed for all slots. */
-static enum gw_err do_unit(struct worker *w, struct gw_error *why)
+static enum gw_err do_item(struct worker *w, struct gw_error *why)
 {
     struct gw_ps_work work;
     struct gw_ps_handle handle;
     float ones[SLOTS];
     for (unsigned s = 0; s < SLOTS; s++)
         ones[s] = 1;
-    enum gw_err err = gw_ps_next(w->ps, UNIT_GROUP, &work, why);
+    enum gw_err err = gw_ps_next(w->ps, ITEM_GROUP, &work, why);
     if (!err)
-        err = gw_ps_push(w->ps, w->units, w->keys, SLOTS, ones, &handle, why);
+        err = gw_ps_push(w->ps, w->items, w->keys, SLOTS, ones, &handle, why);
     return err ? err : gw_ps_wait(w->ps, &handle, why);
 }
 
@@ -168,20 +173,20 @@ static void rest(const struct worker *w)
 {
     uint64_t hold = atomic_load(&board->hold);
     while (hold) {
-        atomic_store(&board->workers[w->seat].held, hold);
+        atomic_store(&board->workers[w->number].held, hold);
         nap_us(500);
         hold = atomic_load(&board->hold);
     }
 }
 
-int worker_main(unsigned seat, unsigned life)
+int worker_main(unsigned number, unsigned life)
 {
     static struct worker w;
     struct addresses addresses;
     struct gw_error why;
     pthread_t links;
-    struct gw_ps_config config = client_config(seat, &addresses);
-    w.seat = seat;
+    struct gw_ps_config config = client_config(number, &addresses);
+    w.number = number;
     w.life = life;
     gw_rng_seed(&w.rng, board->seed ^ (uint64_t)life << 32);
     for (unsigned k = 0; k < KEYS; k++)
@@ -190,15 +195,15 @@ int worker_main(unsigned seat, unsigned life)
     enum gw_err err = gw_ps_connect(&config, &w.ps, &why);
     if (!err)
         err = open_counters(w.ps, &w.table, &why);
-    if (!err && board->units)
-        err = open_units(w.ps, &w.units, &why);
+    if (!err && board->works_in_items)
+        err = open_items(w.ps, &w.items, &why);
     if (!err && pthread_create(&links, NULL, obey, &w) != 0)
-        give_up("worker %u: no thread", seat);
+        give_up("worker %u: no thread", number);
     while (!err) {
         rest(&w);
         err = push_some(&w, &why);
-        if (!err && board->units)
-            err = do_unit(&w, &why);
+        if (!err && board->works_in_items)
+            err = do_item(&w, &why);
         if (!err && gw_rng_below(&w.rng, 8) == 0)
             err = pull_own(&w, &why);
         nap_us(gw_rng_below(&w.rng, 1000));

@@ -82,8 +82,8 @@ static bool is_wanted(uint16_t port, char **ports)
     return false;
 }
 
-static void take(const uint8_t *packet, size_t bytes, const char *folder,
-                 char **ports)
+static void save_packet(const uint8_t *packet, size_t bytes, const char *folder,
+                        char **ports)
 {
     const struct iphdr *ip = (const void *)packet;
     if (bytes < sizeof *ip || ip->protocol != IPPROTO_TCP)
@@ -122,7 +122,7 @@ static int record(const char *folder, char **ports)
             ssize_t got = recvfrom(fd, packet, sizeof packet, 0,
                                    (struct sockaddr *)&from, &size);
             if (got > 0 && from.sll_pkttype != PACKET_OUTGOING)
-                take(packet, (size_t)got, folder, ports);
+                save_packet(packet, (size_t)got, folder, ports);
         } else if (fds[1].revents) {
             return 0;
         }

@@ -40,7 +40,7 @@
 
 enum { MOMENT_MS_MAX = 2000, PIPE_BYTES = 65536 };
 
-enum reader { EAGER, SLOW, NOBODY, READERS };
+enum reader { EAGER, SLOW, NO_READER, READERS };
 static const char *const reader_names[] = {"read eagerly", "read slowly",
                                            "not read"};
 
@@ -134,7 +134,7 @@ static void start(struct trial *t)
     fcntl(t->out, F_SETFL, O_NONBLOCK);
 }
 
-static void look(struct trial *t)
+static void poll_trial(struct trial *t)
 {
     if (!t->ended && waitpid(t->pid, &t->status, WNOHANG) == t->pid)
         t->ended = true;
@@ -181,7 +181,7 @@ static void read_some(struct trial *t)
 
 static void live_until(struct trial *t, uint64_t end_ms)
 {
-    for (look(t); !t->ended && now_ms() < end_ms; look(t)) {
+    for (poll_trial(t); !t->ended && now_ms() < end_ms; poll_trial(t)) {
         read_some(t);
         nap(t->reader == EAGER ? 1 : 10);
     }
@@ -211,7 +211,7 @@ static void check_output(struct trial *t)
 {
     bool lines = strstr(t->command, "-o jsonl") != NULL;
     bool json = !lines && strstr(t->command, "-o json") != NULL;
-    if (t->reader == NOBODY && t->bytes > PIPE_BYTES / 2)
+    if (t->reader == NO_READER && t->bytes > PIPE_BYTES / 2)
         return; /* there was no room for it */
     if ((json && !is_document(t->text, t->bytes)) ||
         (lines && !are_lines(t->text, t->bytes)))
@@ -268,7 +268,7 @@ static void play(struct trial *t)
 {
     start(t);
     while (!t->ended && !catches(t->pid)) {
-        look(t);
+        poll_trial(t);
         nap(1);
     }
     live_until(t, now_ms() + t->moment_ms);
@@ -304,7 +304,7 @@ static void draw(struct trial *t)
     t->number = rand_r(&state) & 64 ? SIGINT : SIGTERM;
     t->group = rand_r(&state) & 64;
     t->reader = (enum reader)(rand_r(&state) / 7 % READERS);
-    if (always_read && t->reader == NOBODY)
+    if (always_read && t->reader == NO_READER)
         t->reader = SLOW;
     t->moment_ms = MOMENT_MS_MAX >> (rand_r(&state) / 7 % 12);
     t->moment_ms -= (unsigned)rand_r(&state) % (t->moment_ms / 2 + 1);

@@ -58,7 +58,7 @@ static int come(const char *host, const char *port)
 
 /* False if the other end has hung up. Some systems give no other sign: data
  * sent afterwards may just be buffered. */
-static bool say(int fd, const void *data, size_t bytes)
+static bool send_all(int fd, const void *data, size_t bytes)
 {
     const char *rest = data;
     while (bytes > 0) {
@@ -84,26 +84,26 @@ static bool introduce(int fd, bool rank)
     greeting[9] = 0x7f;
     greeting[10] = 3;
     memcpy(greeting + 12, "NULL", 4);
-    return say(fd, greeting, sizeof greeting) &&
-           (rank ? say(fd, pair, sizeof pair - 1)
-                 : say(fd, dealer, sizeof dealer - 1));
+    return send_all(fd, greeting, sizeof greeting) &&
+           (rank ? send_all(fd, pair, sizeof pair - 1)
+                 : send_all(fd, dealer, sizeof dealer - 1));
 }
 
 /* The head of a frame: "long", and its length. */
-static bool announce(int fd, uint64_t bytes)
+static bool send_length(int fd, uint64_t bytes)
 {
     unsigned char head[9] = {2};
     for (unsigned i = 0; i < 8; i++)
         head[1 + i] = (unsigned char)(bytes >> (56 - 8 * i));
-    return say(fd, head, sizeof head);
+    return send_all(fd, head, sizeof head);
 }
 
 /* True when the other end has hung up, after any last data. */
 static bool is_thrown_out(int fd)
 {
-    char heard[256];
+    char received[256];
     ssize_t got;
-    while ((got = recv(fd, heard, sizeof heard, 0)) > 0)
+    while ((got = recv(fd, received, sizeof received, 0)) > 0)
         ;
     return got == 0 || errno == ECONNRESET;
 }
@@ -118,11 +118,11 @@ static void stay(void)
 }
 
 /* An empty frame is two bytes: the flag "more", and length 0. */
-static bool say_parts(int fd, char junk[FRAME_BYTES])
+static bool send_frames(int fd, char junk[FRAME_BYTES])
 {
     for (size_t i = 0; i < FRAME_BYTES; i += 2)
         junk[i] = 1;
-    return say(fd, junk, FRAME_BYTES);
+    return send_all(fd, junk, FRAME_BYTES);
 }
 
 /* The number of MiB accepted before it was disconnected, or all. */
@@ -132,9 +132,9 @@ static unsigned flood(int fd, const char *what, unsigned most_mib)
     uint64_t sent = 0, most = (uint64_t)most_mib << 20;
     bool good = introduce(fd, strcmp(what, "slices") == 0);
     while (good && sent < most) {
-        good = strcmp(what, "parts") == 0
-                   ? say_parts(fd, junk)
-                   : announce(fd, sizeof junk) && say(fd, junk, sizeof junk);
+        good = strcmp(what, "parts") == 0 ? send_frames(fd, junk)
+                                          : send_length(fd, sizeof junk) &&
+                                                send_all(fd, junk, sizeof junk);
         sent += good ? sizeof junk : 0;
     }
     return (unsigned)(sent >> 20);
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 {
     static const char half[FRAME_BYTES / 2];
     static int fds[STRANGERS_MAX];
-    unsigned count = argc >= 5 ? (unsigned)atoi(argv[4]) : 0, taken = 0;
+    unsigned count = argc >= 5 ? (unsigned)atoi(argv[4]) : 0, accepted = 0;
     signal(SIGPIPE, SIG_IGN);
     if (count == 0 || count > STRANGERS_MAX || argc > 6)
         return 64;
@@ -161,23 +161,24 @@ int main(int argc, char **argv)
     const char *what = argv[1];
     if (is_flood(what)) {
         fds[0] = come(argv[2], argv[3]);
-        taken = flood(fds[0], what, count);
-        printf("%u of %u MiB were taken\n", taken, count);
+        accepted = flood(fds[0], what, count);
+        printf("%u of %u MiB were taken\n", accepted, count);
         return 0;
     }
     for (unsigned i = 0; i < count; i++) {
         fds[i] = come(argv[2], argv[3]);
         if (strcmp(what, "silent") != 0 && introduce(fds[i], false) &&
-            announce(fds[i], *what == 'h' && what[1] == 'u' ? UINT64_C(1) << 40
-                                                            : FRAME_BYTES))
-            (void)say(fds[i], half, sizeof half);
+            send_length(fds[i], *what == 'h' && what[1] == 'u'
+                                    ? UINT64_C(1) << 40
+                                    : FRAME_BYTES))
+            (void)send_all(fds[i], half, sizeof half);
     }
     if (strcmp(what, "huge") != 0) {
         stay();
         return 0;
     }
     for (unsigned i = 0; i < count; i++)
-        taken += is_thrown_out(fds[i]);
-    printf("%u of %u were thrown out\n", taken, count);
-    return taken != count;
+        accepted += is_thrown_out(fds[i]);
+    printf("%u of %u were thrown out\n", accepted, count);
+    return accepted != count;
 }

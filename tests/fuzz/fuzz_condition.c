@@ -37,7 +37,7 @@ static void try_opposite(const char *text, const struct condition *condition,
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    char *text = malloc(size + 1), said[256];
+    char *text = malloc(size + 1), printed[256];
     struct condition *condition = NULL;
     struct gw_error why = {.code = GW_OK};
     struct condition_values values;
@@ -49,8 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (condition_parse(text, &condition, &why)) {
         expect(!condition && why.code == GW_EINVAL && why.text[0]);
     } else {
-        condition_explain(condition, &values, said, sizeof said);
-        expect(memchr(said, 0, sizeof said) != NULL);
+        condition_explain(condition, &values, printed, sizeof printed);
+        expect(memchr(printed, 0, sizeof printed) != NULL);
         try_opposite(text, condition, &values);
     }
     condition_destroy(&condition);

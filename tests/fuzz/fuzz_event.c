@@ -21,12 +21,12 @@ static char *line_of(const struct gw_event *event)
 {
     char *line = NULL;
     size_t bytes = 0;
-    FILE *page = open_memstream(&line, &bytes);
+    FILE *output = open_memstream(&line, &bytes);
     struct gw_sink *sink = NULL;
-    expect(page && gw_sink_jsonl(page, 0, &sink, NULL) == GW_OK);
+    expect(output && gw_sink_jsonl(output, 0, &sink, NULL) == GW_OK);
     gw_emit(sink, event);
     gw_sink_close(&sink);
-    fclose(page);
+    fclose(output);
     return line;
 }
 

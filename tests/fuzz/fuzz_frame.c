@@ -47,23 +47,24 @@ static void try_slice(const uint8_t *bytes, size_t size, bool more)
            GW_EDATA);
 }
 
-static void try_note(const uint8_t *bytes, size_t size)
+static void try_control_frame(const uint8_t *bytes, size_t size)
 {
-    struct gw__note note;
+    struct gw__control_message frame;
     struct gw_error why = {.code = GW_OK};
-    if (gw__note_read(bytes, size, bytes[0] & 3, bytes[1] & 3, &note, &why)) {
+    if (gw__control_read(bytes, size, bytes[0] & 3, bytes[1] & 3, &frame,
+                         &why)) {
         expect(why.code == GW_EDATA && why.text[0]);
         return;
     }
-    expect(strnlen(note.text, sizeof note.text) < sizeof note.text);
-    expect(note.kind != GW__ABORT || note.code < 0);
-    expect(gw__note_seal(&note) <= size);
+    expect(strnlen(frame.text, sizeof frame.text) < sizeof frame.text);
+    expect(frame.kind != GW__ABORT || frame.code < 0);
+    expect(gw__control_seal(&frame) <= size);
 }
 
 static void try_address(const uint8_t *bytes, size_t size)
 {
     static struct gw__address address;
-    static struct gw__zmq_endpoint_address card;
+    static struct gw__zmq_endpoint_address parsed;
     struct gw__zmq_endpoint_address mine = {
         .magic = GW__ZMQ_MAGIC, .transport = GW__ZMQ_TCP, .lanes = 2};
     char endpoint[128];
@@ -72,18 +73,18 @@ static void try_address(const uint8_t *bytes, size_t size)
         return;
     address.bytes = size;
     memcpy(address.blob, bytes, size);
-    if (gw__zmq_endpoint_address_read(&address, RANK, RANKS, &mine, &card,
+    if (gw__zmq_endpoint_address_read(&address, RANK, RANKS, &mine, &parsed,
                                       NULL))
         return;
     for (unsigned peer = RANK + 1; peer < RANKS; peer++)
         for (unsigned lane = 0; lane <= mine.lanes; lane++) {
-            gw__zmq_endpoint(&card, RANK, peer, lane, endpoint);
+            gw__zmq_endpoint(&parsed, RANK, peer, lane, endpoint);
             expect(strncmp(endpoint, "tcp://", 6) == 0);
             expect(strpbrk(endpoint, "@*; \n") == NULL);
         }
 }
 
-static void try_meeting(const uint8_t *bytes, size_t size)
+static void try_rendezvous(const uint8_t *bytes, size_t size)
 {
     static struct gw__address table[8];
     struct gw__rendezvous_message head;
@@ -121,12 +122,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     try_slice(bytes, size, false);
     try_slice(bytes, size, true);
     try_address(bytes, size);
-    try_meeting(bytes, size);
+    try_rendezvous(bytes, size);
     if (size < 4)
         return 0;
-    try_note(bytes, size);
-    try_with_magic(try_note, "gwn2", bytes, size);
+    try_control_frame(bytes, size);
+    try_with_magic(try_control_frame, "gwn2", bytes, size);
     try_with_magic(try_address, "gwz1", bytes, size);
-    try_with_magic(try_meeting, "gwm1", bytes, size);
+    try_with_magic(try_rendezvous, "gwm1", bytes, size);
     return 0;
 }

@@ -29,9 +29,10 @@ static void check(bool right, const char *what)
 static char *printed(const struct gw_network *network, size_t *bytes)
 {
     char *text = NULL;
-    FILE *page = open_memstream(&text, bytes);
-    check(page && gw_network_print(network, page, NULL) == GW_OK, "no page");
-    fclose(page);
+    FILE *output = open_memstream(&text, bytes);
+    check(output && gw_network_print(network, output, NULL) == GW_OK,
+          "no page");
+    fclose(output);
     return text;
 }
 
@@ -53,21 +54,22 @@ static void check_text(const struct gw_network *network)
 static void check_layout(const struct gw_layout *layout)
 {
     struct gw_layout_price price;
-    check(layout->piece_begin[0] == 0 &&
-              layout->piece_begin[layout->pieces] == layout->operator_count,
+    check(layout->virtual_begin[0] == 0 &&
+              layout->virtual_begin[layout->virtual_stages] ==
+                  layout->operator_count,
           "pieces leave operators out");
-    for (unsigned p = 0; p < layout->pieces; p++)
-        check(layout->piece_begin[p] < layout->piece_begin[p + 1],
+    for (unsigned p = 0; p < layout->virtual_stages; p++)
+        check(layout->virtual_begin[p] < layout->virtual_begin[p + 1],
               "an empty piece");
     for (unsigned i = 0; i < layout->operator_count; i++) {
-        const struct gw_placed *placed = &layout->placed[i];
-        check(placed->split != GW_SPLIT_AUTO, "a split is left open");
-        check(placed->in != GW_PARTIAL && placed->grad_out != GW_PARTIAL,
+        const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
+        check(op_layout->split != GW_SPLIT_AUTO, "a split is left open");
+        check(op_layout->in != GW_PARTIAL && op_layout->grad_out != GW_PARTIAL,
               "an operator takes summands");
-        check(placed->forward.needed ==
-                      (placed->forward.from != placed->forward.to) &&
-                  placed->backward.needed ==
-                      (placed->backward.from != placed->backward.to),
+        check(op_layout->forward.needed ==
+                      (op_layout->forward.from != op_layout->forward.to) &&
+                  op_layout->backward.needed ==
+                      (op_layout->backward.from != op_layout->backward.to),
               "a conversion of nothing");
     }
     for (unsigned s = 0; s < layout->options.mesh.pipe; s++)

@@ -39,12 +39,12 @@ static struct gw__message_in *message_of(const uint8_t *bytes, size_t size)
     return message;
 }
 
-static unsigned sum_of(const struct gw__message_in *letter)
+static unsigned sum_of(const struct gw__message_in *incoming)
 {
     unsigned bytes = 0;
-    for (unsigned p = 0; p < letter->part_count; p++)
-        for (size_t i = 0; i < letter->parts[p].bytes; i++)
-            bytes += ((const uint8_t *)letter->parts[p].data)[i];
+    for (unsigned p = 0; p < incoming->part_count; p++)
+        for (size_t i = 0; i < incoming->parts[p].bytes; i++)
+            bytes += ((const uint8_t *)incoming->parts[p].data)[i];
     return bytes;
 }
 
@@ -55,11 +55,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     size_t at = 0;
     enum gw_err err = gw__bundle_check(message, &count, NULL);
     for (unsigned i = 0; !err && i < count; i++) {
-        struct gw__message_in *letter = gw__bundle_next(message, &at);
-        if (!letter)
+        struct gw__message_in *incoming = gw__bundle_next(message, &at);
+        if (!incoming)
             continue;
-        sum += sum_of(letter);
-        gw__message_in_release(letter);
+        sum += sum_of(incoming);
+        gw__message_in_release(incoming);
     }
     if (!err && at != size && count > 0)
         abort();

@@ -22,7 +22,7 @@ enum { SLOTS = 4, SERVERS = 2, WORKER = 9 };
 
 static uint64_t now_ns = 1000000000;
 
-static void free_parcel(struct gw__message_in *message)
+static void free_message(struct gw__message_in *message)
 {
     for (unsigned i = 0; i < message->part_count; i++)
         free((void *)(uintptr_t)message->parts[i].data);
@@ -86,7 +86,7 @@ static size_t feed(struct gw__server *server, const uint8_t *bytes, size_t size)
     if (!message)
         abort();
     message->part_count = 3;
-    message->free = free_parcel;
+    message->free = free_message;
     message->from = bytes[1] % 4 == 0 ? 1 : WORKER;
     message->incarnation_high = 1;
     message->incarnation_low = message->from == 1 ? 2 : 3;

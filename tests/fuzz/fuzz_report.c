@@ -26,7 +26,7 @@ static void expect(bool holds)
 }
 
 /* Reads all complete frames; false: the data is invalid. */
-static bool take_frames(struct frames *frames, size_t *taken)
+static bool read_frames(struct frames *frames, size_t *read_bytes)
 {
     struct frame frame;
     struct gw_error why = {.code = GW_OK};
@@ -35,7 +35,7 @@ static bool take_frames(struct frames *frames, size_t *taken)
         expect(frame.bytes <= FRAME_BYTES_MAX);
         for (uint32_t i = 0; i < frame.bytes; i++)
             sum += frame.data[i];
-        *taken += FRAME_HEAD_BYTES + frame.bytes;
+        *read_bytes += FRAME_HEAD_BYTES + frame.bytes;
     }
     expect(err == GW_PENDING || (err == GW_EDATA && why.text[0]));
     return err == GW_PENDING;
@@ -44,18 +44,18 @@ static bool take_frames(struct frames *frames, size_t *taken)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct frames frames = {0};
-    size_t piece = size > 0 ? 1U + bytes[0] : 1, at = 1, taken = 0;
+    size_t chunk = size > 0 ? 1U + bytes[0] : 1, at = 1, read_bytes = 0;
     int ends[2];
     bool good = true;
     expect(pipe(ends) == 0);
     while (good && at < size) {
-        size_t some = piece < size - at ? piece : size - at;
+        size_t some = chunk < size - at ? chunk : size - at;
         expect(write(ends[1], bytes + at, some) == (ssize_t)some);
         expect(frames_pull(&frames, ends[0], NULL) == GW_OK);
         at += some;
-        good = take_frames(&frames, &taken);
+        good = read_frames(&frames, &read_bytes);
         expect(frames.capacity <= FRAME_HEAD_BYTES + FRAME_BYTES_MAX);
-        expect(taken < at);
+        expect(read_bytes < at);
     }
     frames_fini(&frames);
     close(ends[0]);

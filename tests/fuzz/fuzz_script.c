@@ -24,7 +24,7 @@ static void expect(bool holds)
 /* Parsed words can be printed; for others there is an error text. */
 static void try_link(const struct script_command *command)
 {
-    char said[256];
+    char printed[256];
     struct gw_error why = {.code = GW_OK};
     json_t *fields = NULL;
     if (link_words_parse(command->count - 1, command->words + 1, &fields,
@@ -32,8 +32,8 @@ static void try_link(const struct script_command *command)
         expect(!fields && why.text[0]);
         return;
     }
-    link_words_print(fields, said, sizeof said);
-    expect(memchr(said, 0, sizeof said) != NULL);
+    link_words_print(fields, printed, sizeof printed);
+    expect(memchr(printed, 0, sizeof printed) != NULL);
     json_decref(fields);
 }
 

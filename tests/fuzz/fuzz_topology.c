@@ -54,15 +54,15 @@ static void print_and_parse(const struct gw_topology *topology)
     free(text);
 }
 
-static void look(const struct gw_topology *topology, unsigned ranks)
+static void check_links(const struct gw_topology *topology, unsigned ranks)
 {
     char name[64];
     uint64_t rate, latency_ns;
     for (unsigned i = 0; i < gw_topology_links(topology) && i < 256; i++)
         gw_topology_link_name(topology, i, name);
     for (unsigned src = 0; src < ranks; src++)
-        gw_topology_way_sum(topology, src, (src + 1) % ranks, &rate,
-                            &latency_ns);
+        gw_topology_path_sum(topology, src, (src + 1) % ranks, &rate,
+                             &latency_ns);
 }
 
 static void simulate(const struct gw_topology *topology, unsigned ranks,
@@ -73,12 +73,13 @@ static void simulate(const struct gw_topology *topology, unsigned ranks,
     struct gw_algo_args args = {.ranks = ranks};
     check(gw_plan_make(GW_ALLREDUCE, algo, &args, &plan, NULL) == GW_OK,
           "plan: failed");
-    struct gw_topology_job job = {.plan = plan,
-                                  .count = 1000,
-                                  .elem_bytes = 4,
-                                  .message_us = 1,
-                                  .reduce_us_per_byte = 0.001};
-    enum gw_err err = gw_topology_simulate(topology, &job, &result, NULL);
+    struct gw_topology_run simulation = {.plan = plan,
+                                         .count = 1000,
+                                         .elem_bytes = 4,
+                                         .message_us = 1,
+                                         .reduce_us_per_byte = 0.001};
+    enum gw_err err =
+        gw_topology_simulate(topology, &simulation, &result, NULL);
     check(err == GW_OK || err == GW_EINVAL, "simulate: another error");
     for (unsigned rank = 0; !err && rank < ranks; rank++)
         check(result->rank_us[rank] <= result->time_us,
@@ -106,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         unsigned ranks = gw_topology_ranks(topology);
         check(ranks > 0, "order: no ranks");
         ranks = ranks < RANKS_MAX ? ranks : RANKS_MAX;
-        look(topology, ranks);
+        check_links(topology, ranks);
         simulate(topology, ranks,
                  order == GW_ORDER_RACKS ? "ring" : "partitioned");
     }

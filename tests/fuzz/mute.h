@@ -12,7 +12,7 @@ static inline void mute_send(void *context,
                              const struct gw__message_out *message)
 {
     (void)context;
-    if (message->lent)
+    if (message->borrowed)
         message->back(message->context);
 }
 

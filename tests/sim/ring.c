@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs many seeds of the simulated ring (world.h), `ring --seeds 1..20000`, or
- * one, `ring --seed 17`. `--without epoch-check` before these selects members
- * that accept data of an earlier view, which must fail; `--raft` controllers
- * with libraft's log (world/common/rafts.h). The first failure is printed with
- * the command that repeats it and the few relevant faults, and the exit status
- * is 1.
+ * Runs many seeds of the simulated ring (ps_simulation.h), `ring --seeds
+ * 1..20000`, or one, `ring --seed 17`. `--without epoch-check` before these
+ * selects members that accept data of an earlier view, which must fail;
+ * `--raft` controllers with libraft's log (simcluster/common/rafts.h). The
+ * first failure is printed with the command that repeats it and the few
+ * relevant faults, and the exit status is 1.
  */
-#include "world/common/rafts.h"
-#include "world/common/seeds.h"
-#include "world/ring/world.h"
+#include "simcluster/common/rafts.h"
+#include "simcluster/common/seeds.h"
+#include "simcluster/ring/ring_simcluster.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void print(const struct simcluster *w, const struct seeds_sum *sum)
            ", state inherited %" PRIu64 ", lost %" PRIu64 "; digest %016" PRIx64
            "\n",
            w->met.seeds, sum->inputs, sum->crashes, w->met.ops, w->met.admits,
-           w->met.removals, w->met.orders, w->met.forwards, w->met.excludes,
+           w->met.removals, w->met.reorders, w->met.forwards, w->met.excludes,
            w->met.begun_anew, w->met.gone, w->met.inherited, w->met.lost,
            sum->digest);
 }

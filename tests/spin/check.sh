@@ -91,7 +91,7 @@ refuted "any epoch is accepted" "-DJOINERS=0 $two -DANY_EPOCH" \
     "a final sum of others"
 refuted "finals are ignored" "-DJOINERS=0 -DLOSSES=1 -DNEVER_FORWARD" \
     "a result that was used is taken back"
-refuted "a joiner is never sure" "-DLOSSES=1 -DNEVER_SURE" \
+refuted "a joiner is never sure" "-DLOSSES=1 -DNEVER_CONFIRMED" \
     "somebody waits for ever"
 
 refuted "another order counts from any op on" \

@@ -21,7 +21,7 @@
  *                 that were declared dead.
  *
  * What an entry of the log does, and what a member makes of it, is
- * deterministic: that is C, in ring_log.h and ring_book.h. What may happen when
+ * deterministic: that is C, in ring_log.h and ring_op_table.h. What may happen when
  * is below. A conviction meets a process that has ended or one that lives; then
  * it goes on until it hears of it. A process that has ended is one that is
  * never scheduled again, so one move is both.
@@ -37,7 +37,7 @@
  * Four models are wrong on purpose, and Spin must find out. ANY_EPOCH leaves
  * out the rule of gw__op_table_accepts: sums of an old view come into a new one.
  * NEVER_FORWARD lets a decision ignore finals: a result that was used is taken
- * back. NEVER_SURE lets a joiner begin before the op that it has copied is
+ * back. NEVER_CONFIRMED lets a joiner begin before the op that it has copied is
  * complete everywhere: when the others are cut short in it, its report raises
  * the floor above that op, and they never finish it. ANY_OP lets a view with
  * another order be adopted in the middle of an op before it. check.sh runs all
@@ -47,12 +47,12 @@
 
 /* ---- the log, and the registry that it makes ---- */
 
-byte epoch, ring, from_op[NODES], losses, joins, orders, op_floor;
+byte epoch, ring, from_op[NODES], losses, joins, orders, op_low_watermark;
 byte view_from; /* the first op in the newest view that was admitted to */
 bool flushing;
 byte before, reported; /* sets of nodes, as bits */
-byte report_floor[NODES];
-byte report_origin[NODES * OPS]; /* 0: holds nothing of this op */
+byte report_low_watermark[NODES];
+byte report_initial[NODES * OPS]; /* 0: holds nothing of this op */
 byte report_set[NODES * OPS * CHUNKS];
 byte report_final[NODES * OPS * CHUNKS];
 byte decided_in[OPS]; /* epoch; 0: not decided */
@@ -62,7 +62,7 @@ byte contributors[OPS], origin[OPS];
 
 byte view[NODES]; /* the epoch of its view; 0: none yet */
 byte members[NODES]; /* of that view */
-byte frozen[NODES], next_op[NODES], settled[NODES];
+byte frozen[NODES], next_op[NODES], resumed[NODES];
 byte begun[NODES], used[NODES], left[NODES], decided[NODES]; /* ops, as bits */
 byte target[NODES * OPS], began[NODES * OPS], ranks[NODES * OPS];
 byte sum[NODES * OPS * CHUNKS];
@@ -80,17 +80,17 @@ byte mail_final[NODES * NODES];
 
 c_code {
 \#include "ring_log.h"
-\#include "ring_book.h"
+\#include "ring_op_table.h"
 }
 
 /* If it may be, it is done, in one move. */
 #define CONVICT(who)                                                           \
-    d_step { c_expr { (may_convict(who)) } -> c_code { log_convict(who); } }
+    d_step { c_expr { (may_confirm_dead(who)) } -> c_code { log_confirm_dead(who); } }
 #define MOVE(may, does)                                                        \
     d_step { c_expr { (may(Pmember->i)) } -> c_code { does(Pmember->i); } }
 #define TAKE(from)                                                             \
-    d_step { c_expr { (may_take(Pmember->i, from)) } ->                        \
-        c_code { book_take(Pmember->i, from); } }
+    d_step { c_expr { (may_apply(Pmember->i, from)) } ->                        \
+        c_code { book_apply(Pmember->i, from); } }
 
 /* Convictions come from the controllers, whatever a member is doing. */
 active proctype controllers() {

@@ -55,7 +55,7 @@ static unsigned part_takers(unsigned ring, int op)
  * chunks. */
 static int holds(int i, int op, unsigned origin)
 {
-    unsigned began = now.report_origin[page(i, op)];
+    unsigned began = now.report_initial[page(i, op)];
     return has(part_takers(now.ring, op), i) && began &&
            sets_count(began) == sets_count(origin);
 }
@@ -96,24 +96,24 @@ static void decide_op(int op)
 static int was_begun(int op)
 {
     for (int i = 0; i < NODES; i++)
-        if (has(now.ring, i) && now.report_origin[page(i, op)])
+        if (has(now.ring, i) && now.report_initial[page(i, op)])
             return 1;
     return 0;
 }
 
 static void decide(void)
 {
-    int floor = now.op_floor;
+    int low_watermark = now.op_low_watermark;
     for (int i = 0; i < NODES; i++)
-        if (has(now.ring, i) && now.report_floor[i] > floor)
-            floor = now.report_floor[i];
+        if (has(now.ring, i) && now.report_low_watermark[i] > low_watermark)
+            low_watermark = now.report_low_watermark[i];
     for (int op = 0; op < OPS; op++) {
-        if (op >= floor && was_begun(op))
+        if (op >= low_watermark && was_begun(op))
             decide_op(op);
-        else if (op >= floor)
+        else if (op >= low_watermark)
             now.decided_in[op] = now.contributors[op] = now.origin[op] = 0;
     }
-    now.op_floor = floor;
+    now.op_low_watermark = low_watermark;
     now.flushing = 0;
 }
 
@@ -125,7 +125,7 @@ static void check_flush(void)
 
 /* ---- commands ---- */
 
-static int may_convict(int who)
+static int may_confirm_dead(int who)
 {
     return now.losses < LOSSES && has(now.ring, who) &&
            sets_count(now.ring) > 1;
@@ -135,8 +135,8 @@ static int may_convict(int who)
 static void forget_reports(void)
 {
     now.before = now.reported = 0;
-    memset(now.report_floor, 0, sizeof now.report_floor);
-    memset(now.report_origin, 0, sizeof now.report_origin);
+    memset(now.report_low_watermark, 0, sizeof now.report_low_watermark);
+    memset(now.report_initial, 0, sizeof now.report_initial);
     memset(now.report_set, 0, sizeof now.report_set);
     memset(now.report_final, 0, sizeof now.report_final);
 }
@@ -148,7 +148,7 @@ static void flush_begin(void)
     now.before = now.ring;
 }
 
-static void log_convict(int who)
+static void log_confirm_dead(int who)
 {
     if (!now.flushing)
         flush_begin();
@@ -171,7 +171,7 @@ static int has_to_report(int i)
 
 static void report_op(int i, int op)
 {
-    now.report_origin[page(i, op)] = now.began[page(i, op)];
+    now.report_initial[page(i, op)] = now.began[page(i, op)];
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
         int at = cell(i, op, chunk);
         now.report_set[at] = now.sum[at];
@@ -186,7 +186,7 @@ static void log_report(int i)
     for (int op = OPS - 1; op >= 0; op--)
         if (is_open(i, op)) {
             report_op(i, op);
-            now.report_floor[i] = (unsigned char)op;
+            now.report_low_watermark[i] = (unsigned char)op;
         }
     now.reported |= (unsigned char)(1u << i);
     check_flush();
@@ -203,7 +203,7 @@ static int is_boundary(int i)
 {
     int next = now.next_op[i];
     return !now.flushing && !now.frozen[i] && first_of(now.ring) == i &&
-           now.view[i] == now.epoch && now.settled[i] == now.epoch &&
+           now.view[i] == now.epoch && now.resumed[i] == now.epoch &&
            next < OPS && !has(now.begun[i], next) && !now.decided_in[next];
 }
 

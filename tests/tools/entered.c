@@ -5,14 +5,16 @@
  *
  *     entered first        the first all-reduce of a communicator, 2 ranks, shm
  *     entered repeated     the same call again
- *     entered push         a push until it is acknowledged, 2 servers, 2 replicas
- *     entered death        a ring of 3: from the death of a member to the result
+ *     entered push         a push until it is acknowledged, 2 servers, 2
+ *     replicas
+ *     entered death        a ring of 3: from the death of a member to the
+ *     result
  *                          of the op that it left, at a survivor
  *
  * Built with --coverage. The other processes of an action end by SIGKILL, so
  * that only one process writes its counters.
  */
-#include "ring_crew.h"
+#include "ring_members.h"
 
 #include <gradwire/gradwire.h>
 
@@ -68,17 +70,17 @@ static void measure_push(void)
 {
     static const uint64_t keys[] = {1, 2, 3};
     static const float values[] = {1, 2, 3};
-    const struct gw_ps_local_config config = {.servers = 2, .replicas = 2};
-    const struct gw_ps_table_config form = {.name = "t", .width = 1};
-    struct gw_ps_local *local;
+    const struct gw_ps_cluster_config config = {.servers = 2, .replicas = 2};
+    const struct gw_ps_table_config table_config = {.name = "t", .width = 1};
+    struct gw_ps_cluster *cluster;
     struct gw_ps_config client = {0};
     struct gw_error why = {0};
     struct gw_ps *ps;
     unsigned table;
-    check(gw_ps_local_start(&config, &local, &why), &why);
-    gw_ps_local_client(local, &client);
+    check(gw_ps_cluster_start(&config, &cluster, &why), &why);
+    gw_ps_cluster_client(cluster, &client);
     check(gw_ps_connect(&client, &ps, &why), &why);
-    check(gw_ps_table(ps, &form, &table, &why), &why);
+    check(gw_ps_table(ps, &table_config, &table, &why), &why);
     check(gw_ps_push(ps, table, keys, 3, values, NULL, &why), &why);
     __gcov_reset();
     check(gw_ps_push(ps, table, keys, 3, values, NULL, &why), &why);
@@ -87,33 +89,33 @@ static void measure_push(void)
 
 /* One turn of a member: node 2 counts from its op 20 on, in which node 0 dies.
  * It was started last, so it knows the pids of the others. */
-static enum gw_err turn(struct crew *crew, struct gw_ring *ring,
+static enum gw_err turn(struct ring_members *members, struct gw_ring *ring,
                         struct gw_error *why)
 {
     static uint64_t epoch;
-    struct crew_seat *seat = crew_seat(crew, crew->seat);
+    struct member_process *process = member_process(members, members->number);
     struct gw_ring_status status;
     gw_ring_status(ring, &status);
-    if (crew->node == 2 && atomic_load(&seat->ops) == 20) {
+    if (members->node == 2 && atomic_load(&process->ops) == 20) {
         epoch = status.epoch;
         __gcov_reset();
-        kill(crew->pids[0], SIGKILL);
+        kill(members->pids[0], SIGKILL);
     }
-    enum gw_err err = crew_turn(crew, ring, why);
-    if (crew->node == 2 && epoch && atomic_load(&seat->epoch) > epoch)
+    enum gw_err err = members_run_op(members, ring, why);
+    if (members->node == 2 && epoch && atomic_load(&process->epoch) > epoch)
         done();
     return err;
 }
 
-/* As a test, since the crew's conditions are assertions. */
+/* As a test, since the members' conditions are assertions. */
 START_TEST(death)
 {
-    static struct crew crew;
-    const struct crew_plan plan = {
-        .members = 3, .seats = 3, .count = 1000, .turn = turn};
-    ring_crew_start(&crew, &plan);
+    static struct ring_members members;
+    const struct members_plan plan = {
+        .members = 3, .processes = 3, .count = 1000, .turn = turn};
+    ring_members_start(&members, &plan);
     for (;;)
-        crew_await_ops(&crew, 1, UINT64_MAX);
+        members_await_ops(&members, 1, UINT64_MAX);
 }
 END_TEST
 

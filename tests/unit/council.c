@@ -46,8 +46,8 @@ struct asker {
     struct gw__client_state clients[COUNCIL_CLIENTS];
 };
 
-static void ask_step(void *state, const struct gw__input *input,
-                     const struct gw__actions *act)
+static void requester_step(void *state, const struct gw__input *input,
+                           const struct gw__actions *act)
 {
     struct asker *asker = state;
     struct question q;
@@ -77,8 +77,10 @@ static void ask_step(void *state, const struct gw__input *input,
     act->set_timer(act->driver, 0, due_ns);
 }
 
-static const struct gw__machine_kind ask_machine = {
-    .name = "asker", .state_bytes = sizeof(struct asker), .step = ask_step};
+static const struct gw__machine_kind requester_machine = {
+    .name = "asker",
+    .state_bytes = sizeof(struct asker),
+    .step = requester_step};
 
 static void on_answer(void *context, const void *data, size_t bytes)
 {
@@ -106,7 +108,7 @@ static void start_asker(struct council *council)
     }
     endpoint_of(COUNCIL_ASKER, endpoint);
     const struct gw__driver_config config = {
-        .kind = &ask_machine,
+        .kind = &requester_machine,
         .channel = {.node = COUNCIL_ASKER,
                     .incarnation_high = 5,
                     .incarnation_low = COUNCIL_ASKER + 1,
@@ -207,7 +209,7 @@ void council_close(struct council *council, unsigned i)
 
 /* The leader's node if all open controllers agree on it and it is open; else
  * GW__NODES_MAX. */
-static unsigned agreed(struct council *council)
+static unsigned common_leader(struct council *council)
 {
     unsigned leader = 0;
     for (unsigned i = 0; i < council->count; i++) {
@@ -231,7 +233,7 @@ unsigned council_leader(struct council *council)
 {
     uint64_t until_ns = gw_now_ns() + patience_ns;
     unsigned leader;
-    while ((leader = agreed(council)) == GW__NODES_MAX) {
+    while ((leader = common_leader(council)) == GW__NODES_MAX) {
         ck_assert_msg(gw_now_ns() < until_ns, "nobody leads");
         nanosleep(&moment, NULL);
     }
@@ -275,8 +277,8 @@ void council_end(struct council *council)
 
 /* ---- requests ---- */
 
-void council_ask(struct council *council, const struct gw__command *command,
-                 unsigned tag)
+void council_request(struct council *council, const struct gw__command *command,
+                     unsigned tag)
 {
     static struct question q;
     q = (struct question){.tag = tag, .command = *command};
@@ -305,7 +307,7 @@ struct gw__answer council_do(struct council *council,
                              enum gw_err code)
 {
     static unsigned tag = COUNCIL_ANSWERS;
-    council_ask(council, command, --tag);
+    council_request(council, command, --tag);
     struct gw__answer answer = council_answer(council, tag);
     ck_assert_msg(answer.code == code, "%s: %s",
                   gw__command_name(command->kind), answer.text);

@@ -61,8 +61,8 @@ struct sight council_sight(struct council *council, unsigned i);
 unsigned council_leader(struct council *council);
 
 /* Sends request `tag` through client tag % COUNCIL_CLIENTS. */
-void council_ask(struct council *council, const struct gw__command *command,
-                 unsigned tag);
+void council_request(struct council *council, const struct gw__command *command,
+                     unsigned tag);
 /* Waits for the answer. It must have come exactly once. */
 struct gw__answer council_answer(struct council *council, unsigned tag);
 /* Request and answer with the next tag. The answer must have this code. */

@@ -13,7 +13,7 @@ struct machine {
     const struct gw__actions *act; /* during a step */
 };
 
-static void tell(void *owner, const struct gw__notice *notice)
+static void notify(void *owner, const struct gw__notice *notice)
 {
     const struct machine *m = owner;
     m->act->notify(m->act->driver, notice, sizeof *notice);
@@ -25,21 +25,21 @@ static void start(struct machine *m, const struct gw__input *input)
     if (input->bytes == sizeof config)
         memcpy(&config, input->data, sizeof config);
     config.owner = m;
-    config.notify = tell;
+    config.notify = notify;
     gw__detector_start(&m->detector, &config, input->from, input->incarnation,
                        input->now_ns);
 }
 
-static void asked(struct machine *m, const struct gw__input *input)
+static void apply_input(struct machine *m, const struct gw__input *input)
 {
-    struct detector_ask ask;
-    if (input->bytes != sizeof ask)
+    struct detector_command command;
+    if (input->bytes != sizeof command)
         return;
-    memcpy(&ask, input->data, sizeof ask);
-    if (ask.stands)
-        gw__detector_stand(&m->detector, &ask.report, input->now_ns);
+    memcpy(&command, input->data, sizeof command);
+    if (command.stands)
+        gw__detector_set_progress(&m->detector, &command.report, input->now_ns);
     else
-        gw__detector_view(&m->detector, &ask.view, input->now_ns);
+        gw__detector_view(&m->detector, &command.view, input->now_ns);
 }
 
 static void step(void *state, const struct gw__input *input,
@@ -61,10 +61,10 @@ static void step(void *state, const struct gw__input *input,
         gw__detector_died(&m->detector, input->from, input->incarnation);
         return;
     case GW__REQUESTED:
-        asked(m, input);
+        apply_input(m, input);
         return;
     case GW__OBSERVED:
-        gw__detector_seen(&m->detector, input);
+        gw__detector_sight(&m->detector, input);
         return;
     }
     act->set_timer(act->driver, 0, gw__detector_due(&m->detector));

@@ -2,14 +2,14 @@
  *
  * A detector (cluster/detector/detector.h) as a machine of its own, for the
  * simulator and the driver. START passes its configuration or nothing, ASKED a
- * struct detector_ask, and its reports are struct gw__notice.
+ * struct detector_command, and its reports are struct gw__notice.
  */
 #ifndef TESTS_DETECTOR_MACHINE_H
 #define TESTS_DETECTOR_MACHINE_H
 
 #include <cluster/detector/detector.h>
 
-struct detector_ask {
+struct detector_command {
     bool stands; /* else: `view` */
     struct gw__view view;
     struct gw__progress_report report;

@@ -6,10 +6,11 @@
 
 struct detector_run *detector_scene;
 
-void detector_ask_view(unsigned node, uint64_t at_ns)
+void detector_send_view(unsigned node, uint64_t at_ns)
 {
-    const struct detector_ask ask = {.view = detector_scene->registry.view};
-    gw__sim_ask(detector_scene->sim, at_ns, node, &ask, sizeof ask);
+    const struct detector_command command = {.view =
+                                                 detector_scene->registry.view};
+    gw__sim_request(detector_scene->sim, at_ns, node, &command, sizeof command);
 }
 
 void detector_publish(void)
@@ -19,7 +20,7 @@ void detector_publish(void)
     if (epoch < NODES_MOST + 2)
         detector_scene->view_ns[epoch] = now + REGISTRY_AFTER_MS * MS;
     for (unsigned i = 0; i < detector_scene->nodes; i++)
-        detector_ask_view(i, now + REGISTRY_AFTER_MS * MS);
+        detector_send_view(i, now + REGISTRY_AFTER_MS * MS);
 }
 
 void detector_propose(struct gw__command command)
@@ -41,8 +42,8 @@ struct gw__process detector_process(unsigned node)
         node, {.low = gw__sim_incarnation(detector_scene->sim, node)}};
 }
 
-static void hear(void *context, struct gw__sim *sim, uint32_t node,
-                 const void *data, size_t bytes)
+static void on_notice(void *context, struct gw__sim *sim, uint32_t node,
+                      const void *data, size_t bytes)
 {
     struct gw__notice n;
     (void)context;
@@ -59,7 +60,7 @@ static void hear(void *context, struct gw__sim *sim, uint32_t node,
     ck_assert_uint_ne(n.node, node); /* never itself */
     if (!detector_scene->first_ns)
         detector_scene->first_ns = gw__sim_now(sim);
-    detector_scene->accused[node][n.node]++;
+    detector_scene->suspected[node][n.node]++;
     detector_scene->certain += n.certain;
     if (!detector_scene->deaf)
         detector_propose((struct gw__command){
@@ -78,7 +79,7 @@ void detector_begin(unsigned nodes, struct gw__sim_options options)
     detector_scene = calloc(1, sizeof *detector_scene);
     ck_assert_ptr_nonnull(detector_scene);
     detector_scene->nodes = nodes;
-    options.on_notify = hear;
+    options.on_notify = on_notice;
     options.link.delay_ns = MS / 10;
     ck_assert_int_eq(
         gw__sim_new(kinds, nodes, &options, &detector_scene->sim, NULL), GW_OK);
@@ -125,7 +126,7 @@ unsigned detector_accusers_of(unsigned node)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < detector_scene->nodes; i++)
-        count += detector_scene->accused[i][node] > 0;
+        count += detector_scene->suspected[i][node] > 0;
     return count;
 }
 
@@ -134,6 +135,6 @@ unsigned detector_accusations(void)
     unsigned count = 0;
     for (unsigned i = 0; i < detector_scene->nodes; i++)
         for (unsigned j = 0; j < detector_scene->nodes; j++)
-            count += detector_scene->accused[i][j];
+            count += detector_scene->suspected[i][j];
     return count;
 }

@@ -22,8 +22,8 @@ struct detector_run {
     struct gw__sim *sim;
     unsigned nodes;
     struct gw__registry registry;
-    bool deaf;                                /* registry receives nothing */
-    unsigned accused[NODES_MOST][NODES_MOST]; /* counts: [by][of] */
+    bool deaf;                                  /* registry receives nothing */
+    unsigned suspected[NODES_MOST][NODES_MOST]; /* counts: [by][of] */
     unsigned certain, trusts, stucks;
     uint64_t first_ns;                   /* of the first accusation */
     uint64_t view_ns[NODES_MOST + 2];    /* start of each epoch */
@@ -45,7 +45,7 @@ struct gw__process detector_process(unsigned node);
 void detector_propose(struct gw__command command);
 /* Sends the registry's view to all or to one. */
 void detector_publish(void);
-void detector_ask_view(unsigned node, uint64_t at_ns);
+void detector_send_view(unsigned node, uint64_t at_ns);
 
 /* The number of its accusers, and of all accusations. */
 unsigned detector_accusers_of(unsigned node);

@@ -29,7 +29,7 @@ void hand_plan(struct elastic_ring *ring, struct share *shares,
     ck_assert_int_eq(
         gw_builder_new(GW_ALLREDUCE, ring->size, 1, 0, &builder, NULL), GW_OK);
     for (unsigned i = 0; i < count; i++) {
-        if (!hops[i].beside)
+        if (!hops[i].same_step)
             gw_builder_step(builder);
         gw_builder_add(builder, hops[i].src, hops[i].dst, 0, hops[i].action);
     }

@@ -11,7 +11,7 @@
 struct hop {
     unsigned src, dst;
     enum gw_action action;
-    bool beside; /* in the same step as the previous hop */
+    bool same_step; /* in the same step as the previous hop */
 };
 
 /* Opens the ring, and gives each member `count` values. */

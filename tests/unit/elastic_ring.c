@@ -41,28 +41,28 @@ uint64_t ring_everybody(const struct elastic_ring *ring)
 
 /* ---- threads ---- */
 
-struct errand {
+struct rank_thread {
     struct elastic_ring *ring;
     unsigned rank;
     ring_body body;
     void *context;
 };
 
-static void *run_errand(void *argument)
+static void *run_rank_thread(void *argument)
 {
-    struct errand *errand = argument;
-    errand->body(errand->ring, errand->rank, errand->context);
+    struct rank_thread *self = argument;
+    self->body(self->ring, self->rank, self->context);
     return NULL;
 }
 
 void ring_each(struct elastic_ring *ring, ring_body body, void *context)
 {
     pthread_t threads[RING_MOST];
-    struct errand errands[RING_MOST];
+    struct rank_thread args[RING_MOST];
     for (unsigned r = 0; r < ring->size; r++) {
-        errands[r] = (struct errand){ring, r, body, context};
+        args[r] = (struct rank_thread){ring, r, body, context};
         ck_assert_int_eq(
-            pthread_create(&threads[r], NULL, run_errand, &errands[r]), 0);
+            pthread_create(&threads[r], NULL, run_rank_thread, &args[r]), 0);
     }
     for (unsigned r = 0; r < ring->size; r++)
         pthread_join(threads[r], NULL);
@@ -130,7 +130,7 @@ int64_t share_digits(uint64_t set)
     return (int64_t)digits;
 }
 
-static void *take(size_t bytes, bool shared)
+static void *allocate(size_t bytes, bool shared)
 {
     struct gw_error why = {0};
     void *memory = shared ? gw_alloc(bytes, &why) : calloc(1, bytes);
@@ -142,12 +142,12 @@ void share_init(struct share *s, const struct elastic_ring *ring, unsigned rank,
                 size_t count, bool shared)
 {
     size_t bytes = (count ? count : 1) * sizeof(int64_t);
-    int64_t *in = take(bytes, shared);
+    int64_t *in = allocate(bytes, shared);
     for (size_t i = 0; i < count; i++)
         in[i] = share_digits(ring_bit(ring, rank));
     *s = (struct share){.call = {.collective = GW_ALLREDUCE,
                                  .in = in,
-                                 .out = take(bytes, shared),
+                                 .out = allocate(bytes, shared),
                                  .count = count,
                                  .type = GW_I64,
                                  .op = GW_SUM}};

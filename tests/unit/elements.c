@@ -99,7 +99,7 @@ double get_element(const void *buffer, enum gw_dtype type, size_t i)
     }
 }
 
-int64_t fold_whole(enum gw_redop op, int64_t a, int64_t b)
+int64_t reduce_whole(enum gw_redop op, int64_t a, int64_t b)
 {
     switch (op) {
     case GW_PROD:

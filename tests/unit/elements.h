@@ -11,6 +11,6 @@
 void put_element(void *buffer, enum gw_dtype type, size_t i, int64_t v);
 double get_element(const void *buffer, enum gw_dtype type, size_t i);
 /* The reduction of two small whole numbers. */
-int64_t fold_whole(enum gw_redop op, int64_t a, int64_t b);
+int64_t reduce_whole(enum gw_redop op, int64_t a, int64_t b);
 
 #endif

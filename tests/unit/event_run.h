@@ -52,22 +52,22 @@ static const struct gw_event loss = {
 };
 
 /* A sink's output to a FILE, as a string. */
-struct page {
+struct text_buffer {
     FILE *file;
     char *text;
     size_t bytes;
 };
 
-static inline void page_open(struct page *page)
+static inline void text_buffer_open(struct text_buffer *buffer)
 {
-    page->file = open_memstream(&page->text, &page->bytes);
-    ck_assert_ptr_nonnull(page->file);
+    buffer->file = open_memstream(&buffer->text, &buffer->bytes);
+    ck_assert_ptr_nonnull(buffer->file);
 }
 
-static inline void page_close(struct page *page)
+static inline void text_buffer_close(struct text_buffer *buffer)
 {
-    ck_assert_int_eq(fclose(page->file), 0);
-    free(page->text);
+    ck_assert_int_eq(fclose(buffer->file), 0);
+    free(buffer->text);
 }
 
 #endif

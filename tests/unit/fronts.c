@@ -96,7 +96,7 @@ void fronts_lead(unsigned front, bool keep)
         step(i, (struct gw__input){
                     .kind = GW__REQUESTED, .data = out, .bytes = bytes});
         if (!keep)
-            fronts.front[i].mail.told_count = 0;
+            fronts.front[i].mail.notified_count = 0;
     }
 }
 
@@ -165,13 +165,14 @@ bool fronts_reply(unsigned front, unsigned node, struct gw__reply *reply,
                   struct gw__answer *answer)
 {
     struct mail *mail = &fronts.front[front].mail;
-    const struct letter *letter = mail_take(mail, node, GW__PROTOCOL_ANSWER);
-    if (!letter)
-        letter = mail_take(mail, node, GW__PROTOCOL_REDIRECT);
-    if (!letter)
+    const struct sent_message *message =
+        mail_pop(mail, node, GW__PROTOCOL_ANSWER);
+    if (!message)
+        message = mail_pop(mail, node, GW__PROTOCOL_REDIRECT);
+    if (!message)
         return false;
-    ck_assert_int_eq(gw__reply_decode(letter->data, letter->bytes, reply, NULL),
-                     GW_OK);
+    ck_assert_int_eq(
+        gw__reply_decode(message->data, message->bytes, reply, NULL), GW_OK);
     ck_assert(gw__id_equal(reply->client, client_of(node)));
     if (reply->protocol == GW__PROTOCOL_ANSWER)
         ck_assert_int_eq(
@@ -190,16 +191,16 @@ void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
     send(front, who, out, bytes);
 }
 
-bool fronts_news(unsigned front, unsigned node,
-                 struct gw__membership_update *update)
+bool fronts_update(unsigned front, unsigned node,
+                   struct gw__membership_update *update)
 {
-    const struct letter *letter =
-        mail_take(&fronts.front[front].mail, node, GW__PROTOCOL_UPDATE);
-    if (!letter)
+    const struct sent_message *message =
+        mail_pop(&fronts.front[front].mail, node, GW__PROTOCOL_UPDATE);
+    if (!message)
         return false;
-    ck_assert_int_eq(
-        gw__membership_update_decode(letter->data, letter->bytes, update, NULL),
-        GW_OK);
+    ck_assert_int_eq(gw__membership_update_decode(message->data, message->bytes,
+                                                  update, NULL),
+                     GW_OK);
     return true;
 }
 
@@ -226,7 +227,7 @@ void fronts_ring_of(unsigned count)
     fronts_clear();
 }
 
-void fronts_accuse(unsigned by, unsigned node)
+void fronts_suspect(unsigned by, unsigned node)
 {
     fronts_append(&(struct gw__command){
         .kind = GW__CMD_SUSPECT,

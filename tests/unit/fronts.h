@@ -57,12 +57,12 @@ bool fronts_reply(unsigned front, unsigned node, struct gw__reply *reply,
 void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
                   uint64_t reports);
 /* False: there is none for this node. */
-bool fronts_news(unsigned front, unsigned node,
-                 struct gw__membership_update *update);
+bool fronts_update(unsigned front, unsigned node,
+                   struct gw__membership_update *update);
 /* Registers workers 0 .. count-1, admits them to the ring, and drops the
  * membership updates about it. */
 void fronts_ring_of(unsigned count);
-void fronts_accuse(unsigned by, unsigned node);
+void fronts_suspect(unsigned by, unsigned node);
 void fronts_report(unsigned node, uint64_t op);
 void fronts_clear(void);
 

@@ -13,8 +13,8 @@ char *grid_lines(const struct grid *grid)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *page = open_memstream(&text, &bytes);
-    ck_assert_ptr_nonnull(page);
+    FILE *output = open_memstream(&text, &bytes);
+    ck_assert_ptr_nonnull(output);
     for (int y = 0; y < grid->height; y++) {
         int width = grid->width;
         while (width > 0 && grid_at(grid, width - 1, y)->glyph == ' ')
@@ -22,11 +22,11 @@ char *grid_lines(const struct grid *grid)
         for (int x = 0; x < width; x++) {
             char character[5];
             utf8_of(grid_at(grid, x, y)->glyph, character);
-            fputs(character, page);
+            fputs(character, output);
         }
-        fputc('\n', page);
+        fputc('\n', output);
     }
-    ck_assert_int_eq(fclose(page), 0);
+    ck_assert_int_eq(fclose(output), 0);
     return text;
 }
 

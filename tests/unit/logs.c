@@ -51,7 +51,7 @@ void logs_secure(struct logs *logs)
     logs->secured = true;
 }
 
-void logs_rule(struct logs *logs)
+void logs_open_profiles(struct logs *logs)
 {
     for (unsigned i = 0; i < logs->count; i++)
         ck_assert_int_eq(gw__link_profiles_new(i + 1, &logs->profiles[i], NULL),
@@ -66,9 +66,9 @@ void logs_set_links(struct logs *logs, struct gw__link_profile profile)
 }
 
 static int remove_one(const char *path, const struct stat *status, int type,
-                      struct FTW *walk)
+                      struct FTW *ftw)
 {
-    (void)status, (void)type, (void)walk;
+    (void)status, (void)type, (void)ftw;
     return remove(path);
 }
 
@@ -162,17 +162,17 @@ void logs_close(struct logs *logs, unsigned i)
 }
 
 /* The leader if all open logs agree on it and it is open; else count. */
-static unsigned agreed(struct logs *logs)
+static unsigned common_leader(struct logs *logs)
 {
     unsigned leader = logs->count;
     bool first = true;
     for (unsigned i = 0; i < logs->count; i++) {
         if (!logs->logs[i].log)
             continue;
-        unsigned says = logs_sight(logs, i)->leader;
-        if (!first && says != leader)
+        unsigned seen = logs_sight(logs, i)->leader;
+        if (!first && seen != leader)
             return logs->count;
-        leader = says;
+        leader = seen;
         first = false;
     }
     bool open = leader < logs->count && logs->logs[leader].log;
@@ -183,7 +183,7 @@ unsigned logs_leader(struct logs *logs)
 {
     uint64_t until_ns = gw_now_ns() + patience_ns;
     unsigned leader;
-    while ((leader = agreed(logs)) == logs->count) {
+    while ((leader = common_leader(logs)) == logs->count) {
         ck_assert_msg(gw_now_ns() < until_ns, "nobody leads");
         nanosleep(&moment, NULL);
     }

@@ -50,7 +50,7 @@ void logs_begin(struct logs *logs, unsigned count);
 /* Creates a key and secures the links with it. */
 void logs_secure(struct logs *logs);
 /* Gives all links a profile. Call it before the logs are opened. */
-void logs_rule(struct logs *logs);
+void logs_open_profiles(struct logs *logs);
 void logs_set_links(struct logs *logs, struct gw__link_profile profile);
 /* Closes all open logs, and removes the directory. */
 void logs_end(struct logs *logs);

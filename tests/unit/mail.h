@@ -12,15 +12,15 @@
 
 enum { MAIL_MOST = 256, MAIL_BYTES = 16384 };
 
-struct letter {
+struct sent_message {
     uint32_t to; /* unset for a report */
     size_t bytes;
     uint8_t data[MAIL_BYTES];
 };
 
 struct mail {
-    unsigned sent_count, told_count;
-    struct letter sent[MAIL_MOST], told[MAIL_MOST];
+    unsigned sent_count, notified_count;
+    struct sent_message sent[MAIL_MOST], notified[MAIL_MOST];
     uint64_t timer_ns; /* of timer 0 */
 };
 
@@ -28,8 +28,8 @@ struct mail {
 struct gw__actions mail_actions(struct mail *mail);
 /* Removes and returns the oldest message of this kind to this node; NULL: there
  * is none. Valid until the next message. */
-const struct letter *mail_take(struct mail *mail, uint32_t to,
-                               enum gw__protocol talk);
+const struct sent_message *mail_pop(struct mail *mail, uint32_t to,
+                                    enum gw__protocol kind);
 /* The same for a reported command; false: there is no report. A report that is
  * not a command fails the test. */
 bool mail_command(struct mail *mail, struct gw__command *command);

@@ -30,7 +30,7 @@ static void on_timer(void *driver, uint32_t timer, uint64_t at_ns)
         hand.detector_ns = at_ns;
 }
 
-static void on_tell(void *driver, const void *data, size_t bytes)
+static void on_notify(void *driver, const void *data, size_t bytes)
 {
     (void)driver;
     struct gw__notification notification;
@@ -38,23 +38,24 @@ static void on_tell(void *driver, const void *data, size_t bytes)
     memcpy(&notification, data, sizeof notification);
     if (notification.kind == GW__NOTIFY_UPDATE)
         return;
-    ck_assert_uint_lt(hand.told_count, TOLD_MOST);
-    hand.notification[hand.told_count++] = notification;
+    ck_assert_uint_lt(hand.notification_count, NOTIFICATIONS_MOST);
+    hand.notification[hand.notification_count++] = notification;
 }
 
-static void on_look(void *driver, uint32_t node, uint64_t incarnation)
+static void on_inspect(void *driver, uint32_t node, uint64_t incarnation)
 {
     (void)driver;
     ck_assert_uint_eq(incarnation, hand_id_of(node).low);
-    hand.looked |= 1U << node;
+    hand.inspected |= 1U << node;
 }
 
 static void input(struct gw__input in)
 {
     const struct gw__actions act = {.send = on_send,
                                     .set_timer = on_timer,
-                                    .notify = on_tell,
-                                    .look = hand.looks ? on_look : NULL};
+                                    .notify = on_notify,
+                                    .inspect =
+                                        hand.inspects ? on_inspect : NULL};
     in.now_ns = hand.now_ns;
     in.incarnation = in.from + 100;
     in.seed = 5;
@@ -104,18 +105,19 @@ struct gw__id hand_id_of(unsigned node)
 
 void hand_clear(void)
 {
-    hand.told_count = hand.sent_count = 0;
+    hand.notification_count = hand.sent_count = 0;
 }
 
-const struct gw__notification *hand_told(enum gw__notification_kind kind)
+const struct gw__notification *
+hand_notification(enum gw__notification_kind kind)
 {
-    for (unsigned i = 0; i < hand.told_count; i++)
+    for (unsigned i = 0; i < hand.notification_count; i++)
         if (hand.notification[i].kind == kind)
             return &hand.notification[i];
     return NULL;
 }
 
-bool hand_asked(enum gw__command_kind kind, struct gw__command *command)
+bool hand_request(enum gw__command_kind kind, struct gw__command *command)
 {
     struct gw_error why;
     for (unsigned i = hand.sent_count; i > 0; i--) {
@@ -147,7 +149,7 @@ void hand_answer(const struct gw__command *command, enum gw_err code,
 
 /* ---- membership updates ---- */
 
-void hand_tell_news_at(uint64_t index)
+void hand_send_update_at(uint64_t index)
 {
     static uint8_t out[GW__MESSAGE_MAX];
     hand.update.index = index;
@@ -156,9 +158,9 @@ void hand_tell_news_at(uint64_t index)
     hand_input(GW__MESSAGE, 0, out, bytes);
 }
 
-void hand_tell_news(void)
+void hand_send_update(void)
 {
-    hand_tell_news_at(hand.update.index + 1);
+    hand_send_update_at(hand.update.index + 1);
 }
 
 void hand_ring_is(uint64_t epoch, unsigned count, const unsigned *nodes)
@@ -174,7 +176,8 @@ void hand_start(enum gw__role role)
 {
     struct gw__member_config config = {.node = hand.drawn ? GW__NODE_ANY : SELF,
                                        .role = role,
-                                       .ring = role == GW__WORKER && !hand.crew,
+                                       .ring =
+                                           role == GW__WORKER && !hand.in_ps,
                                        .incarnation = hand_id_of(SELF),
                                        .client = {3, 3},
                                        .endpoint = "here",
@@ -202,11 +205,11 @@ void hand_in_ring(void)
 {
     struct gw__command c;
     hand_start(GW__WORKER);
-    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    ck_assert(hand_request(GW__CMD_REGISTER, &c));
     hand_answer(&c, GW_OK, "joining");
     hand_ring_is(1, 3, (const unsigned[]){SELF, LEFT, RIGHT});
-    hand_tell_news();
-    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_VIEW));
+    hand_send_update();
+    ck_assert_ptr_nonnull(hand_notification(GW__NOTIFY_VIEW));
     hand_clear();
 }
 
@@ -216,10 +219,10 @@ void hand_flush_begins(uint64_t epoch)
     hand.update.flushing = true;
     hand.update.flush_epoch = epoch;
     hand.update.reported = 0;
-    hand_tell_news();
+    hand_send_update();
 }
 
-void hand_ask(const struct gw__member_request *request)
+void hand_submit(const struct gw__member_request *request)
 {
     hand_input(GW__REQUESTED, SELF, request, sizeof *request);
 }
@@ -229,7 +232,7 @@ void hand_give_report(uint64_t flush_epoch)
     const struct gw__member_request request = {
         .kind = GW__REQUEST_REPORT,
         .flush = {.epoch = flush_epoch, .report = {.low_watermark = 7}}};
-    hand_ask(&request);
+    hand_submit(&request);
 }
 
 void hand_reported(uint64_t flush_epoch, unsigned node)
@@ -246,5 +249,5 @@ void hand_is_decided(void)
 {
     hand.update.flushing = false;
     hand.update.reported = 1U << SELF | 1U << LEFT;
-    hand_tell_news();
+    hand_send_update();
 }

@@ -13,7 +13,13 @@
 
 #define MS UINT64_C(1000000)
 
-enum { SELF = 4, LEFT = 5, RIGHT = 6, TOLD_MOST = 64, SENT_MOST = 256 };
+enum {
+    SELF = 4,
+    LEFT = 5,
+    RIGHT = 6,
+    NOTIFICATIONS_MOST = 64,
+    SENT_MOST = 256
+};
 
 struct member_sent {
     uint32_t to;
@@ -22,19 +28,19 @@ struct member_sent {
 };
 
 struct member_hand {
-    bool looks;      /* local processes can be inspected */
-    unsigned looked; /* inspected nodes, as bits */
+    bool inspects;      /* local processes can be inspected */
+    unsigned inspected; /* inspected nodes, as bits */
     void *state;
     uint64_t now_ns;
     uint64_t due_ns;      /* of its own timer */
     uint64_t detector_ns; /* of the detector's */
     struct gw__notification
-        notification[TOLD_MOST]; /* reports other than NEWS */
-    unsigned told_count;
+        notification[NOTIFICATIONS_MOST]; /* reports other than NEWS */
+    unsigned notification_count;
     struct member_sent sent[SENT_MOST];
     unsigned sent_count;
     struct gw__membership_update update; /* the next update to deliver */
-    bool crew;                           /* a worker outside the ring */
+    bool in_ps;                          /* a worker outside the ring */
     bool drawn; /* its number is random until a controller assigns one */
 };
 extern struct member_hand hand;
@@ -45,7 +51,7 @@ void hand_teardown(void);
 
 void hand_input(enum gw__input_kind kind, uint32_t from, const void *data,
                 size_t bytes);
-void hand_ask(const struct gw__member_request *request);
+void hand_submit(const struct gw__member_request *request);
 /* Advances the time by `ms`; the timer fires when it is due. */
 void hand_pass(uint64_t ms);
 /* The same, with the detector's timer. */
@@ -55,16 +61,17 @@ struct gw__id hand_id_of(unsigned node);
 /* Forgets all messages and reports so far. */
 void hand_clear(void);
 /* The report of this kind; NULL: there is none. */
-const struct gw__notification *hand_told(enum gw__notification_kind kind);
+const struct gw__notification *
+hand_notification(enum gw__notification_kind kind);
 /* The last request of this kind that was sent; false: there is none. */
-bool hand_asked(enum gw__command_kind kind, struct gw__command *command);
+bool hand_request(enum gw__command_kind kind, struct gw__command *command);
 /* A controller answers a request that was sent. */
 void hand_answer(const struct gw__command *command, enum gw_err code,
                  const char *text);
 
 /* Controller 0 delivers hand.news, with the next log index or with this one. */
-void hand_tell_news(void);
-void hand_tell_news_at(uint64_t index);
+void hand_send_update(void);
+void hand_send_update_at(uint64_t index);
 void hand_ring_is(uint64_t epoch, unsigned count, const unsigned *nodes);
 
 void hand_start(enum gw__role role);

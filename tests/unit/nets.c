@@ -22,14 +22,14 @@ struct gw_network *net_of_blocks(unsigned count, unsigned width)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *page = open_memstream(&text, &bytes);
-    ck_assert_ptr_nonnull(page);
-    fprintf(page, "network blocks\ninput %u\n", width);
+    FILE *output = open_memstream(&text, &bytes);
+    ck_assert_ptr_nonnull(output);
+    fprintf(output, "network blocks\ninput %u\n", width);
     for (unsigned i = 0; i < count; i++)
-        fprintf(page, "dense %u columns\nrelu\ndense %u rows\n", 4 * width,
+        fprintf(output, "dense %u columns\nrelu\ndense %u rows\n", 4 * width,
                 width);
-    fputs("softmax\n", page);
-    fclose(page);
+    fputs("softmax\n", output);
+    fclose(output);
     struct gw_network *network = net_of(text);
     free(text);
     return network;

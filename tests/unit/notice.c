@@ -11,14 +11,14 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static unsigned heard;
+static unsigned received;
 static char last[256];
 
-static void hear(void *context, const char *sentence)
+static void on_notice(void *context, const char *sentence)
 {
     (void)context;
     pthread_mutex_lock(&lock);
-    heard++;
+    received++;
     snprintf(last, sizeof last, "%s", sentence);
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
@@ -26,16 +26,16 @@ static void hear(void *context, const char *sentence)
 
 const char *notice_listen(void)
 {
-    heard = 0;
+    received = 0;
     last[0] = 0;
-    gw_notice_to(hear, NULL);
+    gw_notice_to(on_notice, NULL);
     return last;
 }
 
 void notice_await(unsigned count)
 {
     pthread_mutex_lock(&lock);
-    while (heard < count)
+    while (received < count)
         pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
 }
@@ -43,7 +43,7 @@ void notice_await(unsigned count)
 unsigned notice_count(void)
 {
     pthread_mutex_lock(&lock);
-    unsigned count = heard;
+    unsigned count = received;
     pthread_mutex_unlock(&lock);
     return count;
 }

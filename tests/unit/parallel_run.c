@@ -16,7 +16,7 @@
 
 enum { SEED = 5, ROWS = 240, FEATURES = 16, CLASSES = 4 };
 
-struct crew {
+struct run_setup {
     struct parallel_run *run;
     const struct gw_dataset *data;
     const struct gw_network *network;
@@ -28,7 +28,7 @@ struct crew {
     do {                                                                       \
         if (!(condition)) {                                                    \
             fprintf(stderr, "%s:%d: %s, %s: rank %u: %s (%s)\n", __FILE__,     \
-                    __LINE__, crew->run->mesh, crew->schedule->name,           \
+                    __LINE__, setup->run->mesh, setup->schedule->name,         \
                     gw_comm_rank(comm), #condition, why);                      \
             abort();                                                           \
         }                                                                      \
@@ -38,10 +38,10 @@ struct gw_dataset *parallel_data(void)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *page = open_memstream(&text, &bytes);
+    FILE *output = open_memstream(&text, &bytes);
     struct gw_rng rng;
     double teacher[FEATURES][CLASSES];
-    ck_assert(page);
+    ck_assert(output);
     gw_rng_seed(&rng, SEED);
     for (unsigned j = 0; j < FEATURES; j++)
         for (unsigned k = 0; k < CLASSES; k++)
@@ -57,13 +57,13 @@ struct gw_dataset *parallel_data(void)
         }
         for (unsigned k = 1; k < CLASSES; k++)
             best = scores[k] > scores[best] ? k : best;
-        fprintf(page, "%u", i < CLASSES ? i : best);
+        fprintf(output, "%u", i < CLASSES ? i : best);
         for (unsigned j = 0; j < FEATURES; j++)
             if (x[j] != 0)
-                fprintf(page, " %u:%.6f", j + 1, x[j]);
-        fputc('\n', page);
+                fprintf(output, " %u:%.6f", j + 1, x[j]);
+        fputc('\n', output);
     }
-    fclose(page);
+    fclose(output);
     struct gw_dataset *data;
     struct gw_error why;
     ck_assert_msg(gw_libsvm_parse(text, bytes, "made up", GW_BASE_1, &data,
@@ -75,14 +75,14 @@ struct gw_dataset *parallel_data(void)
 
 /* ---- one rank ---- */
 
-static void expect_counts(const struct crew *crew, struct gw_comm *comm,
+static void expect_counts(const struct run_setup *setup, struct gw_comm *comm,
                           const struct gw_parallel *parallel, unsigned steps)
 {
-    const struct gw_mesh *mesh = &crew->layout->options.mesh;
+    const struct gw_mesh *mesh = &setup->layout->options.mesh;
     unsigned stage = gw_comm_rank(comm) / (mesh->tensor * mesh->data);
     struct gw_layout_price price;
     struct gw_parallel_counts counts;
-    gw_layout_price(crew->layout, stage, &price);
+    gw_layout_price(setup->layout, stage, &price);
     gw_parallel_counts(parallel, &counts);
     const struct {
         const char *what;
@@ -95,7 +95,7 @@ static void expect_counts(const struct crew *crew, struct gw_comm *comm,
         {"data bytes", counts.data_bytes, steps * price.data_bytes},
         {"pipe bytes", counts.pipe_bytes, steps * price.pipe_bytes},
         {"collectives", counts.tensor_collectives,
-         (uint64_t)steps * crew->layout->options.micros *
+         (uint64_t)steps * setup->layout->options.micros *
              price.tensor_collectives},
         {"parameters", counts.parameter_bytes, price.parameter_bytes},
         {"gradients", counts.gradient_bytes, price.gradient_bytes},
@@ -109,18 +109,18 @@ static void expect_counts(const struct crew *crew, struct gw_comm *comm,
                  pairs[i].what, (unsigned long long)pairs[i].counted,
                  (unsigned long long)pairs[i].priced);
         MUST(pairs[i].counted == pairs[i].priced ||
-                 (sent && crew->run->uncounted),
+                 (sent && setup->run->uncounted),
              text);
     }
 }
 
-static struct gw_parallel *new_trainer(const struct crew *crew,
+static struct gw_parallel *new_trainer(const struct run_setup *setup,
                                        struct gw_comm *comm)
 {
-    const struct parallel_run *run = crew->run;
+    const struct parallel_run *run = setup->run;
     struct gw_parallel_config config = {.comm = comm,
-                                        .layout = crew->layout,
-                                        .schedule = crew->schedule,
+                                        .layout = setup->layout,
+                                        .schedule = setup->schedule,
                                         .optimiser = run->optimiser,
                                         .rate = run->rate > 0 ? run->rate : 0.1,
                                         .momentum = 0.9,
@@ -133,13 +133,13 @@ static struct gw_parallel *new_trainer(const struct crew *crew,
     struct gw_error why;
     MUST(gw_parallel_new(&config, &made, &why) == GW_OK, why.text);
     MUST((gw_parallel_pipe(made) != NULL) ==
-             (crew->layout->options.mesh.pipe > 1),
+             (setup->layout->options.mesh.pipe > 1),
          "a pipeline");
     return made;
 }
 
 /* A new trainer that continues from the state of this one. */
-static void replace(const struct crew *crew, struct gw_comm *comm,
+static void replace(const struct run_setup *setup, struct gw_comm *comm,
                     struct gw_parallel **parallel)
 {
     struct gw_error why = {0};
@@ -148,7 +148,7 @@ static void replace(const struct crew *crew, struct gw_comm *comm,
     MUST(state, "memory");
     gw_parallel_save(*parallel, state);
     gw_parallel_destroy(parallel);
-    *parallel = new_trainer(crew, comm);
+    *parallel = new_trainer(setup, comm);
     ((char *)state)[bytes - 1] ^= 1;
     MUST(gw_parallel_restore(*parallel, state, bytes, NULL) == GW_EDATA,
          "damage is seen");
@@ -161,22 +161,22 @@ static void replace(const struct crew *crew, struct gw_comm *comm,
 
 static void train(struct gw_comm *comm, void *context)
 {
-    const struct crew *crew = context;
-    struct parallel_run *run = crew->run;
-    struct gw_parallel *parallel = new_trainer(crew, comm);
+    const struct run_setup *setup = context;
+    struct parallel_run *run = setup->run;
+    struct gw_parallel *parallel = new_trainer(setup, comm);
     struct gw_order order;
     struct gw_error why;
     struct gw_parallel_report report;
-    MUST(gw_order_init(&order, crew->data->rows, run->batch, SEED, &why) ==
+    MUST(gw_order_init(&order, setup->data->rows, run->batch, SEED, &why) ==
              GW_OK,
          why.text);
-    size_t batches = crew->data->rows / run->batch; /* whole ones */
+    size_t batches = setup->data->rows / run->batch; /* whole ones */
     for (unsigned s = 0; s < run->steps; s++) {
         if (s % batches == 0)
             gw_order_shuffle(&order, (unsigned)(s / batches));
         if (run->save_at && s == run->save_at)
-            replace(crew, comm, &parallel);
-        MUST(gw_parallel_step(parallel, crew->data,
+            replace(setup, comm, &parallel);
+        MUST(gw_parallel_step(parallel, setup->data,
                               order.row + s % batches * run->batch, &report,
                               &why) == GW_OK,
              why.text);
@@ -187,10 +187,10 @@ static void train(struct gw_comm *comm, void *context)
              "compare");
         MUST(all == mine, "all ranks have the same loss");
     }
-    expect_counts(crew, comm, parallel, run->steps - run->save_at);
-    MUST(gw_parallel_evaluate(parallel, crew->data, &report, &why) == GW_OK,
+    expect_counts(setup, comm, parallel, run->steps - run->save_at);
+    MUST(gw_parallel_evaluate(parallel, setup->data, &report, &why) == GW_OK,
          why.text);
-    expect_counts(crew, comm, parallel, run->steps - run->save_at);
+    expect_counts(setup, comm, parallel, run->steps - run->save_at);
     if (gw_comm_rank(comm) == 0) {
         run->last_loss = report.loss;
         run->last_right = report.right;
@@ -212,20 +212,21 @@ void parallel_train(struct parallel_run *run, const struct gw_dataset *data)
                                         .chunks = run->chunks,
                                         .optimiser_words =
                                             gw_optimiser_words(run->optimiser)};
-    struct crew crew = {.run = run, .data = data, .network = network};
+    struct run_setup setup = {.run = run, .data = data, .network = network};
     run->mesh = run->mesh ? run->mesh : "1x1x1";
     ck_assert_msg(gw_mesh_parse(run->mesh, &options.mesh, &why) == GW_OK, "%s",
                   why.text);
-    ck_assert_msg(gw_layout_new(network, &options, &crew.layout, &why) == GW_OK,
+    ck_assert_msg(gw_layout_new(network, &options, &setup.layout, &why) ==
+                      GW_OK,
                   "%s", why.text);
     ck_assert_msg(gw_schedule_make(run->schedule ? run->schedule : "gpipe",
                                    options.mesh.pipe, run->micros, run->chunks,
-                                   &crew.schedule, &why) == GW_OK,
+                                   &setup.schedule, &why) == GW_OK,
                   "%s", why.text);
     struct gw_comm_config config = {.wire = run->wire};
-    run_ranks(&config, gw_mesh_size(&options.mesh), train, &crew);
-    gw_schedule_destroy(&crew.schedule);
-    gw_layout_destroy(&crew.layout);
+    run_ranks(&config, gw_mesh_size(&options.mesh), train, &setup);
+    gw_schedule_destroy(&setup.schedule);
+    gw_layout_destroy(&setup.layout);
     gw_network_destroy(&network);
 }
 

@@ -12,7 +12,7 @@
 
 enum { NOT_YET = 0 };
 
-struct walk {
+struct pipe_simulation {
     const struct pipe_tape *pipe;
     /* Completion times; they begin with 1. */
     uint64_t forward_ns[PIPE_TAPE_STAGES][PIPE_TAPE_MICROS];
@@ -47,7 +47,7 @@ static void add(struct tape *tape, enum gw_event_kind kind, unsigned stage,
     tape->now_ns = now_ns - 1000; /* now_ns does not advance here */
 }
 
-static bool wants_forward(const struct walk *w, unsigned s)
+static bool wants_forward(const struct pipe_simulation *w, unsigned s)
 {
     unsigned ahead = w->pipe->stages - s; /* of the backward passes */
     return w->forwards[s] < w->pipe->micros &&
@@ -55,7 +55,7 @@ static bool wants_forward(const struct walk *w, unsigned s)
 }
 
 /* Runs the stage's next pass if the pass on which it depends is done. */
-static bool advance(struct walk *w, unsigned s, struct tape *tape,
+static bool advance(struct pipe_simulation *w, unsigned s, struct tape *tape,
                     uint32_t step, uint64_t begin_ns)
 {
     bool forward = wants_forward(w, s), last = s + 1 == w->pipe->stages;
@@ -111,19 +111,19 @@ static int by_time(const void *a, const void *b)
 void pipe_tape_step(struct tape *tape, const struct pipe_tape *pipe,
                     uint32_t step)
 {
-    static struct walk walk;
+    static struct pipe_simulation simulation;
     size_t first = tape->count;
     uint64_t begin_ns = tape->now_ns;
     bool moved = true;
     ck_assert_uint_le(pipe->stages, PIPE_TAPE_STAGES);
     ck_assert_uint_le(pipe->micros, PIPE_TAPE_MICROS);
-    walk = (struct walk){.pipe = pipe};
+    simulation = (struct pipe_simulation){.pipe = pipe};
     for (unsigned s = 0; s < pipe->stages; s++)
-        walk.free_ns[s] = 1;
+        simulation.free_ns[s] = 1;
     while (moved) {
         moved = false;
         for (unsigned s = 0; s < pipe->stages; s++)
-            moved |= advance(&walk, s, tape, step, begin_ns);
+            moved |= advance(&simulation, s, tape, step, begin_ns);
     }
     qsort(tape->events + first, tape->count - first, sizeof *tape->events,
           by_time);

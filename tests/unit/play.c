@@ -33,11 +33,11 @@ void play_times(unsigned workers, const char *law, const char *slow)
     ck_assert_int_eq(sim_slow_parse(slow, workers, &play_drawn, &why), GW_OK);
 }
 
-void play_run(const struct gw__clock_sim *rehearsal, uint64_t seed)
+void play_run(const struct gw__clock_sim *clock, uint64_t seed)
 {
     sim_times_begin(&play_drawn, seed);
-    ck_assert_msg(gw__clock_sim_run(rehearsal, &play_result, &why) == GW_OK,
-                  "%s", why.text);
+    ck_assert_msg(gw__clock_sim_run(clock, &play_result, &why) == GW_OK, "%s",
+                  why.text);
 }
 
 double play_round_s(const struct gw__clock_sim *r)
@@ -45,7 +45,7 @@ double play_round_s(const struct gw__clock_sim *r)
     return (double)play_result.ended_ns / 1e9 / (double)r->rounds;
 }
 
-void play_near(double is, double wanted, double share, const char *what)
+void play_expect_close(double is, double wanted, double share, const char *what)
 {
     ck_assert_msg(fabs(is - wanted) <= share * wanted,
                   "%s: %.5f, and the formula says %.5f", what, is, wanted);

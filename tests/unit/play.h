@@ -16,9 +16,10 @@ struct gw__clock_sim play_how(unsigned workers, const char *mode,
                               uint64_t rounds);
 void play_times(unsigned workers, const char *law, const char *slow);
 /* Runs the simulation, which must succeed. */
-void play_run(const struct gw__clock_sim *rehearsal, uint64_t seed);
-double play_round_s(const struct gw__clock_sim *rehearsal);
+void play_run(const struct gw__clock_sim *clock, uint64_t seed);
+double play_round_s(const struct gw__clock_sim *clock);
 /* Fails if `is` differs from `wanted` by more than `share` of it. */
-void play_near(double is, double wanted, double share, const char *what);
+void play_expect_close(double is, double wanted, double share,
+                       const char *what);
 
 #endif

@@ -22,24 +22,25 @@ void cluster_setup(void)
     }
 }
 
-struct gw_ps_local *cluster_start(const char *wire, unsigned servers,
-                                  unsigned replicas)
+struct gw_ps_cluster *cluster_start(const char *wire, unsigned servers,
+                                    unsigned replicas)
 {
     struct gw_error why;
-    struct gw_ps_local *local;
-    const struct gw_ps_local_config config = {
+    struct gw_ps_cluster *cluster;
+    const struct gw_ps_cluster_config config = {
         .servers = servers, .replicas = replicas, .wire = wire, .seed = SEED};
-    ck_assert_msg(!gw_ps_local_start(&config, &local, &why), "%s", why.text);
-    return local;
+    ck_assert_msg(!gw_ps_cluster_start(&config, &cluster, &why), "%s",
+                  why.text);
+    return cluster;
 }
 
-struct gw_ps *cluster_join_with(struct gw_ps_local *local,
+struct gw_ps *cluster_join_with(struct gw_ps_cluster *cluster,
                                 const struct gw_ps_config *config)
 {
     struct gw_error why;
     struct gw_ps *ps;
     struct gw_ps_config mine = *config;
-    gw_ps_local_client(local, &mine);
+    gw_ps_cluster_client(cluster, &mine);
     mine.timeout_ms = config->timeout_ms;
     mine.half = config->half;
     mine.top_share = config->top_share;
@@ -54,9 +55,9 @@ struct gw_ps *cluster_join_with(struct gw_ps_local *local,
     return ps;
 }
 
-struct gw_ps *cluster_join(struct gw_ps_local *local)
+struct gw_ps *cluster_join(struct gw_ps_cluster *cluster)
 {
-    return cluster_join_with(local, &(struct gw_ps_config){0});
+    return cluster_join_with(cluster, &(struct gw_ps_config){0});
 }
 
 unsigned cluster_table(struct gw_ps *ps, uint32_t width)

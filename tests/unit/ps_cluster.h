@@ -15,13 +15,13 @@ extern float cluster_ones[CLUSTER_KEYS];
 
 /* Fills both arrays. */
 void cluster_setup(void);
-struct gw_ps_local *cluster_start(const char *wire, unsigned servers,
-                                  unsigned replicas);
+struct gw_ps_cluster *cluster_start(const char *wire, unsigned servers,
+                                    unsigned replicas);
 /* A client. Only filters, half, timeout_ms and experiments of the configuration
  * are used. */
-struct gw_ps *cluster_join_with(struct gw_ps_local *local,
+struct gw_ps *cluster_join_with(struct gw_ps_cluster *cluster,
                                 const struct gw_ps_config *config);
-struct gw_ps *cluster_join(struct gw_ps_local *local);
+struct gw_ps *cluster_join(struct gw_ps_cluster *cluster);
 /* The table of that width, with the adding updater. */
 unsigned cluster_table(struct gw_ps *ps, uint32_t width);
 /* Pushes ones to the first `count` keys. */

@@ -14,7 +14,7 @@
 struct net_mail {
     uint64_t due_ns, number;
     unsigned from, to;
-    bool news;
+    bool is_update;
     struct gw__message_out message; /* its parts are lent, or in `copy` */
     void *copy;
     struct gw__membership_update *what;
@@ -32,33 +32,33 @@ static struct gw__id id_of(unsigned node)
 
 /* ---- messages ---- */
 
-struct net_parcel {
+struct net_message {
     struct gw__message_in message;
     void *memory[GW__MESSENGER_PARTS];
 };
 
-static void free_parcel(struct gw__message_in *message)
+static void free_message(struct gw__message_in *message)
 {
-    struct net_parcel *p = (struct net_parcel *)(void *)message;
+    struct net_message *p = (struct net_message *)(void *)message;
     for (unsigned i = 0; i < GW__MESSENGER_PARTS; i++)
         free(p->memory[i]);
     free(p);
 }
 
-static struct gw__message_in *make_parcel(unsigned from,
-                                          const struct gw__message_out *message)
+static struct gw__message_in *
+make_message(unsigned from, const struct gw__message_out *message)
 {
-    struct net_parcel *p = calloc(1, sizeof *p);
+    struct net_message *p = calloc(1, sizeof *p);
     ck_assert_ptr_nonnull(p);
     p->message.from = from;
     p->message.incarnation_high = 77;
     p->message.incarnation_low = net_incarnation(from);
     p->message.part_count = message->part_count;
-    p->message.free = free_parcel;
+    p->message.free = free_message;
     atomic_init(&p->message.holds, 1);
     for (unsigned i = 0; i < message->part_count; i++) {
         size_t bytes = message->parts[i].bytes;
-        if (from >= NET_WORKER_NODE && message->lent >> i & 1) {
+        if (from >= NET_WORKER_NODE && message->borrowed >> i & 1) {
             p->message.parts[i] = message->parts[i];
             continue;
         }
@@ -90,19 +90,19 @@ static struct net_mail *new_mail(struct net *net, unsigned from, unsigned to)
 }
 
 /* Copies the parts that are not lent. */
-void net_post(struct net *net, unsigned from,
-              const struct gw__message_out *message)
+void net_enqueue(struct net *net, unsigned from,
+                 const struct gw__message_out *message)
 {
     size_t bytes = 0;
     for (unsigned i = 0; i < message->part_count; i++)
-        bytes += message->lent >> i & 1 ? 0 : message->parts[i].bytes;
+        bytes += message->borrowed >> i & 1 ? 0 : message->parts[i].bytes;
     struct net_mail *mail = new_mail(net, from, message->node);
     mail->message = *message;
     mail->copy = malloc(bytes + 1);
     char *at = mail->copy;
     for (unsigned i = 0; i < message->part_count; i++) {
         struct gw__messenger_part *part = &mail->message.parts[i];
-        if (message->lent >> i & 1)
+        if (message->borrowed >> i & 1)
             continue;
         if (part->bytes > 0)
             memcpy(at, part->data, part->bytes);
@@ -118,7 +118,7 @@ static bool chance(struct net *net, unsigned ppm)
 
 static void end_mail(struct net_mail *mail)
 {
-    if (mail->message.lent && mail->message.back)
+    if (mail->message.borrowed && mail->message.back)
         mail->message.back(mail->message.context);
     free(mail->copy);
     free(mail->what);
@@ -129,21 +129,21 @@ void net_send(struct net *net, unsigned worker, unsigned server,
 {
     struct gw__message_out to = *message;
     to.node = server;
-    net_post(net, NET_WORKER_NODE + worker, &to);
+    net_enqueue(net, NET_WORKER_NODE + worker, &to);
 }
 
 /* ---- servers ---- */
 
-struct place {
+struct server_context {
     struct net *net;
     unsigned server;
 };
-static struct place places[NET_SERVERS];
+static struct server_context server_contexts[NET_SERVERS];
 
 static void on_send(void *context, const struct gw__message_out *message)
 {
-    struct place *place = context;
-    net_post(place->net, place->server, message);
+    struct server_context *self = context;
+    net_enqueue(self->net, self->server, message);
 }
 
 static uint64_t server_bits(const struct net *net)
@@ -156,24 +156,24 @@ static uint64_t server_bits(const struct net *net)
 
 static void on_propose(void *context, const struct gw__command *command)
 {
-    struct place *place = context;
-    struct net *net = place->net;
+    struct server_context *self = context;
+    struct net *net = self->net;
     net->proposals++;
     if (net->no_proposals || chance(net, net->loss_ppm) ||
-        net->gone[place->server])
+        net->gone[self->server])
         return;
     enum gw_err err = (command->kind == GW__CMD_PROMOTE ? gw__routes_promote
                                                         : gw__routes_handover)(
         &net->routes, command->slot.slot, command->slot.term,
         command->slot.node, server_bits(net), NULL);
     if (err == GW_OK)
-        net_news(net);
+        net_send_update(net);
 }
 
 static void on_saved(void *context, uint64_t mark, unsigned slot,
                      const void *data, size_t bytes)
 {
-    struct net *net = ((struct place *)context)->net;
+    struct net *net = ((struct server_context *)context)->net;
     ck_assert_uint_lt(net->saved_count, 256);
     struct net_saved *saved = &net->saved[net->saved_count++];
     *saved = (struct net_saved){mark, slot, (unsigned)bytes, malloc(bytes)};
@@ -183,18 +183,18 @@ static void on_saved(void *context, uint64_t mark, unsigned slot,
 static void start(struct net *net, unsigned i)
 {
     struct gw_error why;
-    places[i] = (struct place){net, i};
+    server_contexts[i] = (struct server_context){net, i};
     struct gw__server_config *config = &net->configs[i];
     config->node = i;
     config->incarnation = id_of(i);
-    config->out = (struct gw__server_out){.context = &places[i],
+    config->out = (struct gw__server_out){.context = &server_contexts[i],
                                           .send = on_send,
                                           .propose = on_propose,
                                           .saved = on_saved};
     ck_assert_int_eq(gw__server_new(config, &net->servers[i], &why), GW_OK);
 }
 
-static struct gw__membership_update *make_news(const struct net *net)
+static struct gw__membership_update *make_update(const struct net *net)
 {
     struct gw__membership_update *update = calloc(1, sizeof *update);
     ck_assert_ptr_nonnull(update);
@@ -215,13 +215,13 @@ static struct gw__membership_update *make_news(const struct net *net)
     return update;
 }
 
-void net_news(struct net *net)
+void net_send_update(struct net *net)
 {
     net->index++;
     for (unsigned i = 0; i < net->server_count; i++) {
         struct net_mail *mail = new_mail(net, i, i);
-        mail->news = true;
-        mail->what = make_news(net);
+        mail->is_update = true;
+        mail->what = make_update(net);
     }
 }
 
@@ -238,7 +238,7 @@ void net_add_server(struct net *net)
 {
     net_add_silent(net);
     gw__routes_servers(&net->routes, server_bits(net));
-    net_news(net);
+    net_send_update(net);
 }
 
 struct net *net_new(uint64_t seed, unsigned servers, unsigned slots,
@@ -260,7 +260,7 @@ struct net *net_new(uint64_t seed, unsigned servers, unsigned slots,
     for (unsigned i = 0; i < servers; i++)
         start(net, i);
     if (servers > 0)
-        net_place(net);
+        net_assign_slots(net);
     return net;
 }
 
@@ -270,10 +270,10 @@ void net_add_silent(struct net *net)
     start(net, net->server_count++);
 }
 
-void net_place(struct net *net)
+void net_assign_slots(struct net *net)
 {
     gw__routes_servers(&net->routes, server_bits(net));
-    net_news(net);
+    net_send_update(net);
     net_run(net, 10);
 }
 
@@ -310,7 +310,7 @@ unsigned net_table(struct net *net, const char *name, uint32_t width,
     ck_assert_msg(gw__routes_table(&net->routes, &config, &table, &why) ==
                       GW_OK,
                   "%s", why.text);
-    net_news(net);
+    net_send_update(net);
     net_run(net, 10);
     return table;
 }
@@ -320,17 +320,17 @@ void net_kill(struct net *net, unsigned server)
     gw__server_destroy(&net->servers[server]);
 }
 
-void net_convict(struct net *net, unsigned server)
+void net_declare_dead(struct net *net, unsigned server)
 {
     net->gone[server] = true;
     gw__routes_servers(&net->routes, server_bits(net));
-    net_news(net);
+    net_send_update(net);
 }
 
 void net_end_worker(struct net *net, unsigned worker)
 {
     net->alive[worker] = false;
-    net_news(net);
+    net_send_update(net);
 }
 
 /* ---- time ---- */
@@ -339,7 +339,7 @@ static void deliver(struct net *net, struct net_mail *mail)
 {
     if (mail->to >= NET_WORKER_NODE) {
         struct gw__message_in *message =
-            make_parcel(mail->from, &mail->message);
+            make_message(mail->from, &mail->message);
         if (net->alive[mail->to - NET_WORKER_NODE])
             net_on_reply(net, message);
         gw__message_in_release(message);
@@ -348,11 +348,11 @@ static void deliver(struct net *net, struct net_mail *mail)
     struct gw__server *server = net->servers[mail->to];
     if (!server)
         return;
-    if (mail->news)
+    if (mail->is_update)
         gw__server_update(server, net->now_ns, mail->what);
     else
         gw__server_message_in(server, net->now_ns,
-                              make_parcel(mail->from, &mail->message));
+                              make_message(mail->from, &mail->message));
     gw__server_flush(server, net->now_ns);
 }
 
@@ -374,16 +374,16 @@ static bool deliver_next(struct net *net)
         return false;
     struct net_mail mail = net->mail[best];
     net->mail[best] = net->mail[--net->mail_count];
-    if (!mail.news && chance(net, net->loss_ppm)) {
+    if (!mail.is_update && chance(net, net->loss_ppm)) {
         end_mail(&mail);
         return true;
     }
-    if (!mail.news && chance(net, net->double_ppm)) {
+    if (!mail.is_update && chance(net, net->double_ppm)) {
         struct gw__message_out again = mail.message;
         if (mail.from < NET_WORKER_NODE)
-            again.lent = 0;
+            again.borrowed = 0;
         again.node = mail.to;
-        net_post(net, mail.from, &again);
+        net_enqueue(net, mail.from, &again);
     }
     deliver(net, &mail);
     end_mail(&mail);
@@ -432,7 +432,7 @@ static bool is_quiet(const struct net *net)
     return true;
 }
 
-void net_settle(struct net *net, unsigned ms)
+void net_drain(struct net *net, unsigned ms)
 {
     for (unsigned i = 0; i < ms && !is_quiet(net); i++)
         net_run(net, 1);

@@ -29,7 +29,7 @@ struct net_mail;
 struct net_request {
     bool used, done, failed;
     unsigned worker, kind, table;
-    uint64_t sequence, floor, clock, closed;
+    uint64_t sequence, low_watermark, clock, closed;
     uint64_t todo; /* slots, as bits */
     size_t count;
     uint64_t *keys;
@@ -38,7 +38,7 @@ struct net_request {
     void **memory; /* the values of each attempt: the servers read them there,
                     * and they are overwritten once the request is done */
     unsigned sent;
-    uint64_t asked_ns;
+    uint64_t requested_ns;
     struct gw__ps_head reply; /* the newest reply */
     char text[200];
     struct gw_ps_work work;
@@ -82,17 +82,17 @@ void net_free(struct net *net);
 /* For a network made with 0 servers: adds a server without any update, and
  * places the slots on the other servers. */
 void net_add_silent(struct net *net);
-void net_place(struct net *net);
+void net_assign_slots(struct net *net);
 /* A further, empty server; it joins with the next update. */
 void net_add_server(struct net *net);
 unsigned net_table(struct net *net, const char *name, uint32_t width,
                    enum gw_ps_updater updater, uint32_t dense);
 /* Sends the update to all servers; it arrives some time soon. */
-void net_news(struct net *net);
+void net_send_update(struct net *net);
 /* Drops all messages on their way to that server, updates included. */
 void net_lose_mail(struct net *net, unsigned server);
 void net_kill(struct net *net, unsigned server); /* kills its process */
-void net_convict(struct net *net, unsigned server);
+void net_declare_dead(struct net *net, unsigned server);
 void net_end_worker(struct net *net, unsigned worker);
 
 /* Prints the open requests, and the places of the slots. */
@@ -100,7 +100,7 @@ void net_explain(const struct net *net);
 void net_run(struct net *net, unsigned ms);
 /* Runs until no request and no message is under way; fails the test after
  * `ms`. */
-void net_settle(struct net *net, unsigned ms);
+void net_drain(struct net *net, unsigned ms);
 
 /* Keys and values are copied. Each returns the number of the request. */
 unsigned net_push(struct net *net, unsigned worker, unsigned table,
@@ -119,8 +119,8 @@ bool net_done(const struct net *net, unsigned request);
 /* Runs until the request has ended, ten seconds at most. */
 struct net_request *net_wait(struct net *net, unsigned request);
 /* Between ps_net.c and ps_net_worker.c. */
-void net_post(struct net *net, unsigned from,
-              const struct gw__message_out *message);
+void net_enqueue(struct net *net, unsigned from,
+                 const struct gw__message_out *message);
 void net_on_reply(struct net *net, struct gw__message_in *message);
 void net_repeat_requests(struct net *net);
 uint64_t net_incarnation(unsigned node);

@@ -12,7 +12,7 @@
 static void send_request(struct net *net, unsigned number)
 {
     struct net_request *r = &net->requests[number];
-    r->asked_ns = net->now_ns;
+    r->requested_ns = net->now_ns;
     for (unsigned server = 0; server < net->server_count; server++) {
         struct {
             struct gw__ps_head head;
@@ -23,7 +23,7 @@ static void send_request(struct net *net, unsigned number)
                           .request = number + 1,
                           .routes = net->routes.version,
                           .sequence = r->sequence,
-                          .low_watermark = r->floor,
+                          .low_watermark = r->low_watermark,
                           .clock = r->clock,
                           .closed = r->closed,
                           .table = (uint16_t)r->table}};
@@ -58,9 +58,9 @@ static void send_request(struct net *net, unsigned number)
             (struct gw__messenger_part){key_data, keys * sizeof *key_data};
         message.parts[2] = (struct gw__messenger_part){
             values, r->kind != GW__PS_PULL ? keys * width * sizeof *values : 0};
-        message.lent = 1U << 2;
+        message.borrowed = 1U << 2;
         if (keys > 0)
-            net_post(net, NET_WORKER_NODE + r->worker, &message);
+            net_enqueue(net, NET_WORKER_NODE + r->worker, &message);
         r->memory = realloc(r->memory, (r->sent + 1) * sizeof *r->memory);
         r->memory[r->sent++] = values;
         free(key_data);
@@ -70,7 +70,7 @@ static void send_request(struct net *net, unsigned number)
 static void send_clock(struct net *net, unsigned number)
 {
     struct net_request *r = &net->requests[number];
-    r->asked_ns = net->now_ns;
+    r->requested_ns = net->now_ns;
     unsigned slot = gw__clock_slot(r->table, net->routes.slot_count);
     uint8_t data[GW__CLOCK_COMMAND_MAX];
     struct gw__ps_head head = {.magic = GW__PS_MAGIC,
@@ -84,7 +84,7 @@ static void send_clock(struct net *net, unsigned number)
     message.parts[1] = (struct gw__messenger_part){
         data, gw__clock_encode(&r->command, data, sizeof data)};
     if (message.node < net->server_count)
-        net_post(net, NET_WORKER_NODE + r->worker, &message);
+        net_enqueue(net, NET_WORKER_NODE + r->worker, &message);
 }
 
 void net_repeat(struct net *net, unsigned request)
@@ -95,16 +95,16 @@ void net_repeat(struct net *net, unsigned request)
         send_request(net, request);
 }
 
-static uint64_t floor_of(const struct net *net, unsigned worker)
+static uint64_t low_watermark_of(const struct net *net, unsigned worker)
 {
-    uint64_t floor = net->sequences[worker];
+    uint64_t low_watermark = net->sequences[worker];
     for (unsigned i = 0; i < net->request_count; i++) {
         const struct net_request *r = &net->requests[i];
         if (r->worker == worker && r->sequence > 0 && !r->done && !r->failed &&
-            r->sequence <= floor)
-            floor = r->sequence - 1;
+            r->sequence <= low_watermark)
+            low_watermark = r->sequence - 1;
     }
-    return floor;
+    return low_watermark;
 }
 
 static struct net_request *new_request(struct net *net, unsigned worker,
@@ -134,13 +134,13 @@ static unsigned push(struct net *net, unsigned worker, unsigned kind,
                      unsigned table, const uint64_t *keys, size_t count,
                      const float *values, uint64_t clock)
 {
-    uint64_t floor = floor_of(net, worker);
+    uint64_t low_watermark = low_watermark_of(net, worker);
     struct net_request *r = new_request(net, worker, kind, table, keys, count);
     memcpy(r->values, values,
            count * net->routes.tables[table].width * sizeof *values);
     r->clock = clock;
     r->sequence = ++net->sequences[worker];
-    r->floor = floor;
+    r->low_watermark = low_watermark;
     send_request(net, net->request_count - 1);
     return net->request_count - 1;
 }
@@ -182,7 +182,7 @@ unsigned net_clock(struct net *net, unsigned worker, unsigned group,
     return net->request_count - 1;
 }
 
-static void take_values(struct net *net, struct net_request *r, uint64_t done,
+static void copy_values(struct net *net, struct net_request *r, uint64_t done,
                         const struct gw__message_in *message)
 {
     size_t width = net->routes.tables[r->table].width, at = 0;
@@ -231,7 +231,7 @@ void net_on_reply(struct net *net, struct gw__message_in *message)
         r->todo = head->code == GW_OK ? 0 : r->todo;
     } else {
         if (r->kind != GW__PS_PUSH && head->done)
-            take_values(net, r, head->done, message);
+            copy_values(net, r, head->done, message);
         r->todo &= ~head->done;
     }
     r->failed = failed;
@@ -245,7 +245,7 @@ void net_repeat_requests(struct net *net)
     for (unsigned i = 0; i < net->request_count; i++) {
         struct net_request *r = &net->requests[i];
         if (!r->done && !r->failed && net->alive[r->worker] &&
-            net->now_ns - r->asked_ns >= 40 * NET_MS)
+            net->now_ns - r->requested_ns >= 40 * NET_MS)
             net_repeat(net, i);
     }
 }

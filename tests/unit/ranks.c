@@ -36,8 +36,8 @@ void run_ranks(const struct gw_comm_config *config, unsigned ranks,
                rank_body body, void *context)
 {
     static _Atomic unsigned runs;
-    char meeting[80];
-    snprintf(meeting, sizeof meeting, "ipc://@gradwire-test-%d-%u",
+    char rendezvous[80];
+    snprintf(rendezvous, sizeof rendezvous, "ipc://@gradwire-test-%d-%u",
              (int)getpid(), atomic_fetch_add(&runs, 1));
     struct start *starts = calloc(ranks, sizeof *starts);
     pthread_t *threads = calloc(ranks, sizeof *threads);
@@ -46,7 +46,7 @@ void run_ranks(const struct gw_comm_config *config, unsigned ranks,
         starts[r].config = config ? *config : (struct gw_comm_config){0};
         starts[r].config.rank = r;
         starts[r].config.size = ranks;
-        starts[r].config.rendezvous = meeting;
+        starts[r].config.rendezvous = rendezvous;
         starts[r].body = body;
         starts[r].context = context;
         ck_assert_int_eq(

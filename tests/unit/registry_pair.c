@@ -48,7 +48,7 @@ enum gw_err pair_apply(struct gw__command command)
     return pair.answer.code;
 }
 
-void pair_says(const char *sentence)
+void pair_expect_text(const char *sentence)
 {
     ck_assert_str_eq(pair.answer.text, sentence);
 }
@@ -88,8 +88,8 @@ void pair_ring_of(unsigned count)
     ck_assert_uint_eq(pair.first->view.epoch, 1);
 }
 
-enum gw_err pair_accuse(struct gw__process by, struct gw__process whom,
-                        bool certain)
+enum gw_err pair_suspect(struct gw__process by, struct gw__process whom,
+                         bool certain)
 {
     return pair_apply((struct gw__command){
         .kind = GW__CMD_SUSPECT,

@@ -26,7 +26,7 @@ void pair_apply_bytes(const void *data, size_t bytes);
 /* At pair.now_ms; returns the answer's code. */
 enum gw_err pair_apply(struct gw__command command);
 /* The answer has this text. */
-void pair_says(const char *sentence);
+void pair_expect_text(const char *sentence);
 void pair_ring_is(unsigned count, const unsigned *nodes);
 
 /* Incarnation `life` of a node. The functions below take life 0 where they have
@@ -37,8 +37,8 @@ enum gw_err pair_join(unsigned node, unsigned life, enum gw__role role);
 enum gw_err pair_admit(unsigned node, unsigned life, uint64_t from_op);
 /* Workers 0 .. count-1, in epoch 1. */
 void pair_ring_of(unsigned count);
-enum gw_err pair_accuse(struct gw__process by, struct gw__process whom,
-                        bool certain);
+enum gw_err pair_suspect(struct gw__process by, struct gw__process whom,
+                         bool certain);
 enum gw_err pair_leave(unsigned node);
 enum gw_err pair_deadline(uint64_t epoch);
 /* Reports one op with as many chunks as the ring had members before its losses:

@@ -54,7 +54,7 @@ void scene_record(const char *text, uint32_t op)
 
 void scene_draw(int width, int height)
 {
-    state_settle(scene.state);
+    state_evaluate(scene.state);
     ck_assert_int_eq(grid_size(&scene.grid, width, height, NULL), GW_OK);
     draw(&scene.picture, &scene.grid);
 }

@@ -38,19 +38,19 @@ static const struct gw_network *network(enum gw_split split)
     return &made;
 }
 
-void shard_job_print(const struct shard_job *job, FILE *file)
+void shard_setup_print(const struct shard_setup *setup, FILE *file)
 {
     static const char *const optimisers[] = {"sgd", "momentum", "adam"};
     fprintf(file,
             "%s, %ux%u ranks in groups of %u, %s, buckets of %zu%s, %u steps\n",
-            gw_data_mode_name(job->mode), job->data, job->tensor, job->group,
-            optimisers[job->optimiser], job->bucket_bytes,
-            job->overlap ? ", overlapped" : "", job->steps);
+            gw_data_mode_name(setup->mode), setup->data, setup->tensor,
+            setup->group, optimisers[setup->optimiser], setup->bucket_bytes,
+            setup->overlap ? ", overlapped" : "", setup->steps);
 }
 
-unsigned shard_job_ranks(const struct shard_job *job)
+unsigned shard_setup_ranks(const struct shard_setup *setup)
 {
-    return job->data * (job->tensor ? job->tensor : 1);
+    return setup->data * (setup->tensor ? setup->tensor : 1);
 }
 
 /* ---- joining ---- */
@@ -64,13 +64,13 @@ static struct gw_comm *split(struct gw_comm *comm, unsigned color)
     return sub;
 }
 
-void shard_rank_join(struct shard_rank *rank, const struct shard_job *job,
+void shard_rank_join(struct shard_rank *rank, const struct shard_setup *setup,
                      struct gw_comm *comm)
 {
-    unsigned tensor = job->tensor ? job->tensor : 1;
-    unsigned group = job->mode == GW_DATA_REPLICATED ? 1
-                     : job->group                    ? job->group
-                                                     : job->data;
+    unsigned tensor = setup->tensor ? setup->tensor : 1;
+    unsigned group = setup->mode == GW_DATA_REPLICATED ? 1
+                     : setup->group                    ? setup->group
+                                                       : setup->data;
     unsigned number = gw_comm_rank(comm);
     *rank = (struct shard_rank){
         .comm = comm, .d = number / tensor, .t = number % tensor};
@@ -82,17 +82,17 @@ void shard_rank_join(struct shard_rank *rank, const struct shard_job *job,
 
 static void make_layout(struct shard_rank *rank)
 {
-    const struct shard_job *job = rank->job;
+    const struct shard_setup *setup = rank->setup;
     struct gw_comm *comm = rank->comm;
     struct gw_layout_options options = {
-        .mesh = {job->data, job->tensor ? job->tensor : 1, 1},
-        .mode = job->mode,
-        .shard_group = job->group,
-        .batch = shard_job_ranks(job) * MICROS,
+        .mesh = {setup->data, setup->tensor ? setup->tensor : 1, 1},
+        .mode = setup->mode,
+        .shard_group = setup->group,
+        .batch = shard_setup_ranks(setup) * MICROS,
         .micros = MICROS,
-        .optimiser_words = gw_optimiser_words(job->optimiser)};
+        .optimiser_words = gw_optimiser_words(setup->optimiser)};
     struct gw_error why;
-    if (gw_layout_new(network(job->split), &options, &rank->layout, &why))
+    if (gw_layout_new(network(setup->split), &options, &rank->layout, &why))
         fprintf(stderr, "%s\n", why.text);
     MUST(rank->layout);
 }
@@ -113,7 +113,7 @@ static struct gw_comm **comms(struct shard_rank *rank, unsigned i)
 static void set_parameters(struct shard_rank *rank)
 {
     for (unsigned i = 0; i < SHARD_OPERATORS; i++) {
-        size_t count = rank->layout->placed[i].parameters_local;
+        size_t count = rank->layout->op_layouts[i].parameters_local;
         float *first = calloc(count + 1, sizeof *first);
         for (size_t k = 0; first && k < count; k++)
             first[k] = shard_first(rank, i, k);
@@ -122,13 +122,13 @@ static void set_parameters(struct shard_rank *rank)
     }
 }
 
-void shard_rank_begin(struct shard_rank *rank, const struct shard_job *job)
+void shard_rank_begin(struct shard_rank *rank, const struct shard_setup *setup)
 {
     static const unsigned all[] = {0, 1, 2, 3, 4, 5, 6};
     struct gw_comm *comm = rank->comm;
     struct gw_error why;
     end_shards(rank);
-    rank->job = job;
+    rank->setup = setup;
     rank->step = 0;
     make_layout(rank);
     struct gw__shards_config config = {.layout = rank->layout,
@@ -138,12 +138,12 @@ void shard_rank_begin(struct shard_rank *rank, const struct shard_job *job)
                                        .replicas = rank->replicas,
                                        .axis = rank->axis,
                                        .tensor = rank->tensor,
-                                       .optimiser = job->optimiser,
+                                       .optimiser = setup->optimiser,
                                        .rate = rate,
                                        .momentum = momentum,
-                                       .bucket_bytes = job->bucket_bytes,
-                                       .overlap = job->overlap,
-                                       .algo = job->algo};
+                                       .bucket_bytes = setup->bucket_bytes,
+                                       .overlap = setup->overlap,
+                                       .algo = setup->algo};
     if (gw__shards_new(&config, &rank->shards, &why))
         fprintf(stderr, "%s\n", why.text);
     MUST(rank->shards);
@@ -181,30 +181,30 @@ float shard_first(const struct shard_rank *rank, unsigned i, size_t k)
 static double slope(const struct shard_rank *rank, unsigned d, unsigned t,
                     unsigned step, unsigned i, size_t k)
 {
-    double odd = rank->job->odd != 0 ? rank->job->odd : 1;
+    double odd = rank->setup->odd != 0 ? rank->setup->odd : 1;
     uint64_t x = mixed((uint64_t)step << 32 | d << 16 | t, i, k);
     return odd * (double)((int)(x % 7) - 3);
 }
 
 /* The gathered parameters are those from before the step. */
-static void look_at(struct shard_rank *rank, unsigned i)
+static void check_values(struct shard_rank *rank, unsigned i)
 {
     const float *values, *again;
     struct gw_comm *comm = rank->comm;
     struct gw_error why;
-    MUST(gw__shards_use(rank->shards, i, &values, &why) == GW_OK);
-    MUST(gw__shards_use(rank->shards, i, &again, &why) == GW_OK);
+    MUST(gw__shards_acquire(rank->shards, i, &values, &why) == GW_OK);
+    MUST(gw__shards_acquire(rank->shards, i, &again, &why) == GW_OK);
     MUST(values == again);
-    MUST(!values == (rank->layout->placed[i].parameters_local == 0));
-    gw__shards_drop(rank->shards, i);
+    MUST(!values == (rank->layout->op_layouts[i].parameters_local == 0));
+    gw__shards_release(rank->shards, i);
     if (values && rank->step == 0)
         MUST(values[0] == shard_first(rank, i, 0));
-    gw__shards_drop(rank->shards, i);
+    gw__shards_release(rank->shards, i);
 }
 
 static void add_gradient(struct shard_rank *rank, unsigned i, unsigned micro)
 {
-    size_t count = rank->layout->placed[i].parameters_local;
+    size_t count = rank->layout->op_layouts[i].parameters_local;
     float *sum = gw__shards_gradient(rank->shards, i);
     struct gw_comm *comm = rank->comm;
     MUST(!sum == (count == 0));
@@ -219,9 +219,9 @@ void shard_rank_compute(struct shard_rank *rank)
     struct gw_error why;
     for (unsigned micro = 0; micro < MICROS; micro++) {
         for (unsigned i = 0; i < SHARD_OPERATORS; i++)
-            look_at(rank, i);
+            check_values(rank, i);
         for (unsigned i = SHARD_OPERATORS; i-- > 0;) {
-            look_at(rank, i);
+            check_values(rank, i);
             add_gradient(rank, i, micro);
             if (micro + 1 == MICROS)
                 MUST(gw__shards_complete(rank->shards, i, &why) == GW_OK);
@@ -244,13 +244,13 @@ void shard_rank_step(struct shard_rank *rank)
 static double total(const struct shard_rank *rank, unsigned step, unsigned i,
                     size_t k)
 {
-    const struct gw_placed *placed = &rank->layout->placed[i];
-    unsigned tensor = placed->weights_partial ? rank->job->tensor : 1;
+    const struct gw_operator_layout *op_layout = &rank->layout->op_layouts[i];
+    unsigned tensor = op_layout->weights_partial ? rank->setup->tensor : 1;
     double sum = 0;
-    for (unsigned d = 0; d < rank->job->data; d++)
+    for (unsigned d = 0; d < rank->setup->data; d++)
         for (unsigned t = 0; t < tensor; t++)
-            sum += slope(rank, d, placed->weights_partial ? t : rank->t, step,
-                         i, k);
+            sum += slope(rank, d, op_layout->weights_partial ? t : rank->t,
+                         step, i, k);
     return sum;
 }
 
@@ -260,7 +260,7 @@ double shard_expected(const struct shard_rank *rank, unsigned i, size_t k,
     double w = (double)shard_first(rank, i, k), v = 0, m = 0;
     for (unsigned s = 0; s < steps; s++) {
         double g = total(rank, s, i, k), t = s + 1;
-        switch (rank->job->optimiser) {
+        switch (rank->setup->optimiser) {
         case GW_SGD:
             w -= rate * g;
             break;
@@ -283,18 +283,18 @@ static void check_operator(struct shard_rank *rank, unsigned i)
     const float *values;
     struct gw_comm *comm = rank->comm;
     struct gw_error why;
-    double slack = rank->job->optimiser == GW_ADAM ? 1e-6 : 0;
-    MUST(gw__shards_use(rank->shards, i, &values, &why) == GW_OK);
-    for (size_t k = 0; k < rank->layout->placed[i].parameters_local; k++) {
+    double slack = rank->setup->optimiser == GW_ADAM ? 1e-6 : 0;
+    MUST(gw__shards_acquire(rank->shards, i, &values, &why) == GW_OK);
+    for (size_t k = 0; k < rank->layout->op_layouts[i].parameters_local; k++) {
         double want = shard_expected(rank, i, k, rank->step);
         if (fabs((double)values[k] - want) > slack * (1 + fabs(want))) {
-            shard_job_print(rank->job, stderr);
+            shard_setup_print(rank->setup, stderr);
             fprintf(stderr, "rank %u, operator %u, element %zu: %g, not %g\n",
                     gw_comm_rank(comm), i, k, (double)values[k], want);
             abort();
         }
     }
-    gw__shards_drop(rank->shards, i);
+    gw__shards_release(rank->shards, i);
 }
 
 void shard_rank_check(struct shard_rank *rank)
@@ -308,12 +308,12 @@ uint64_t shard_rank_digest(struct shard_rank *rank)
     struct gw_comm *comm = rank->comm;
     uint64_t digest = 0;
     for (unsigned i = 0; i < SHARD_OPERATORS; i++) {
-        size_t count = rank->layout->placed[i].parameters_local;
+        size_t count = rank->layout->op_layouts[i].parameters_local;
         const float *values;
-        MUST(gw__shards_use(rank->shards, i, &values, NULL) == GW_OK);
+        MUST(gw__shards_acquire(rank->shards, i, &values, NULL) == GW_OK);
         if (values)
             digest = gw_hash(values, count * sizeof *values, digest);
-        gw__shards_drop(rank->shards, i);
+        gw__shards_release(rank->shards, i);
     }
     return digest;
 }

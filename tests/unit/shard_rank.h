@@ -14,7 +14,7 @@
 
 enum { SHARD_OPERATORS = 7 };
 
-struct shard_job {
+struct shard_setup {
     unsigned data, tensor; /* D x T ranks, one stage */
     enum gw_data_mode mode;
     unsigned group; /* 0: all of the axis */
@@ -28,7 +28,7 @@ struct shard_job {
 };
 
 struct shard_rank {
-    const struct shard_job *job;
+    const struct shard_setup *setup;
     struct gw_comm *comm;
     unsigned d, t;
     struct gw_comm *axis, *group, *replicas, *tensor; /* NULL for one rank */
@@ -38,15 +38,15 @@ struct shard_rank {
 };
 
 /* "sharded, 4 ranks in groups of 2, adam, buckets of 1000, overlapped" */
-void shard_job_print(const struct shard_job *job, FILE *file);
-unsigned shard_job_ranks(const struct shard_job *job);
+void shard_setup_print(const struct shard_setup *setup, FILE *file);
+unsigned shard_setup_ranks(const struct shard_setup *setup);
 
 /* Splits the communicator along the axes. */
-void shard_rank_join(struct shard_rank *rank, const struct shard_job *job,
+void shard_rank_join(struct shard_rank *rank, const struct shard_setup *setup,
                      struct gw_comm *comm);
 /* Other shards on the same communicators; the mesh stays. Sets the parameters
  * and clears the counters. */
-void shard_rank_begin(struct shard_rank *rank, const struct shard_job *job);
+void shard_rank_begin(struct shard_rank *rank, const struct shard_setup *setup);
 void shard_rank_leave(struct shard_rank *rank);
 
 /* Forward and backward of one step in two micro-batches, without its end: uses

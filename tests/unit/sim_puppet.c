@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void obey(const struct puppet_order *order, uint64_t now_ns,
+static void obey(const struct puppet_command *order, uint64_t now_ns,
                  const struct gw__actions *actions)
 {
     static const unsigned char zeros[GW__MESSAGE_MAX + 1];
@@ -28,7 +28,7 @@ static void obey(const struct puppet_order *order, uint64_t now_ns,
     case PUPPET_PERSIST:
         actions->persist(driver, order->which, &value, sizeof value);
         break;
-    case PUPPET_TELL:
+    case PUPPET_NOTIFY:
         actions->notify(driver, &value, sizeof value);
         break;
     case PUPPET_LOAD:
@@ -44,11 +44,11 @@ static void obey(const struct puppet_order *order, uint64_t now_ns,
 static void puppet_step(void *state, const struct gw__input *input,
                         const struct gw__actions *actions)
 {
-    const struct puppet_order *orders = input->data;
+    const struct puppet_command *commands = input->data;
     ++*(uint64_t *)state;
     if (input->kind == GW__REQUESTED)
-        for (size_t i = 0; i < input->bytes / sizeof *orders; i++)
-            obey(&orders[i], input->now_ns, actions);
+        for (size_t i = 0; i < input->bytes / sizeof *commands; i++)
+            obey(&commands[i], input->now_ns, actions);
 }
 
 const struct gw__machine_kind puppet_kind = {
@@ -57,14 +57,14 @@ const struct gw__machine_kind puppet_kind = {
     .step = puppet_step,
 };
 
-static void log_tell(void *context, struct gw__sim *sim, uint32_t node,
-                     const void *data, size_t bytes)
+static void log_notification(void *context, struct gw__sim *sim, uint32_t node,
+                             const void *data, size_t bytes)
 {
-    struct stage *stage = context;
+    struct sim_stage *stage = context;
     (void)sim;
     (void)node;
-    ck_assert(bytes == sizeof(uint64_t) && stage->told_count < SEEN_MOST);
-    memcpy(&stage->told[stage->told_count++], data, bytes);
+    ck_assert(bytes == sizeof(uint64_t) && stage->notified_count < INPUTS_MOST);
+    memcpy(&stage->notified[stage->notified_count++], data, bytes);
 }
 
 static uint64_t value_of(struct gw__sim *sim, uint32_t node,
@@ -83,7 +83,7 @@ static uint64_t value_of(struct gw__sim *sim, uint32_t node,
 static void log_life(void *context, struct gw__sim *sim, uint32_t node,
                      enum gw__fault_kind what)
 {
-    struct stage *stage = context;
+    struct sim_stage *stage = context;
     ck_assert(gw__sim_up(sim, node) == (what != GW__CRASH));
     stage->lives[what]++;
 }
@@ -91,9 +91,9 @@ static void log_life(void *context, struct gw__sim *sim, uint32_t node,
 static void log_step(void *context, struct gw__sim *sim, uint32_t node,
                      const struct gw__input *input)
 {
-    struct stage *stage = context;
-    ck_assert(stage->count < SEEN_MOST);
-    stage->log[stage->count++] = (struct seen){
+    struct sim_stage *stage = context;
+    ck_assert(stage->count < INPUTS_MOST);
+    stage->log[stage->count++] = (struct sim_input){
         .time_ns = gw__sim_now(sim),
         .clock_ns = input->now_ns,
         .incarnation = input->incarnation,
@@ -105,19 +105,20 @@ static void log_step(void *context, struct gw__sim *sim, uint32_t node,
     };
 }
 
-struct stage *stage_new(unsigned nodes, const struct gw__sim_options *options)
+struct sim_stage *stage_new(unsigned nodes,
+                            const struct gw__sim_options *options)
 {
     const struct gw__machine_kind *kinds[PUPPET_NODES_MOST];
     struct gw__sim_options own = {.link = {.delay_ns = MS}};
     struct gw_error why = {0};
-    struct stage *stage = calloc(1, sizeof *stage);
+    struct sim_stage *stage = calloc(1, sizeof *stage);
     ck_assert(stage && nodes <= PUPPET_NODES_MOST);
     for (unsigned i = 0; i < nodes; i++)
         kinds[i] = &puppet_kind;
     if (options)
         own = *options;
     own.context = stage;
-    own.on_notify = log_tell;
+    own.on_notify = log_notification;
     own.after_step = log_step;
     own.on_life = log_life;
     ck_assert_msg(gw__sim_new(kinds, nodes, &own, &stage->sim, &why) == GW_OK,
@@ -125,14 +126,14 @@ struct stage *stage_new(unsigned nodes, const struct gw__sim_options *options)
     return stage;
 }
 
-void stage_destroy(struct stage **stage)
+void stage_destroy(struct sim_stage **stage)
 {
     gw__sim_destroy(&(*stage)->sim);
     free(*stage);
     *stage = NULL;
 }
 
-void stage_faults(struct stage *stage, const char *text)
+void stage_faults(struct sim_stage *stage, const char *text)
 {
     struct gw__faults faults;
     struct gw_error why = {0};
@@ -145,27 +146,28 @@ void stage_faults(struct stage *stage, const char *text)
         GW_OK);
 }
 
-void stage_orders(struct stage *stage, uint64_t at_ns, uint32_t node,
-                  const struct puppet_order *orders, size_t count)
+void stage_commands(struct sim_stage *stage, uint64_t at_ns, uint32_t node,
+                    const struct puppet_command *commands, size_t count)
 {
-    gw__sim_ask(stage->sim, at_ns, node, orders, count * sizeof *orders);
+    gw__sim_request(stage->sim, at_ns, node, commands,
+                    count * sizeof *commands);
 }
 
-void stage_order(struct stage *stage, uint64_t at_ns, uint32_t node,
-                 enum puppet_verb verb, uint32_t which, uint64_t value)
+void stage_command(struct sim_stage *stage, uint64_t at_ns, uint32_t node,
+                   enum puppet_verb verb, uint32_t which, uint64_t value)
 {
-    struct puppet_order order = {verb, which, value};
-    stage_orders(stage, at_ns, node, &order, 1);
+    struct puppet_command order = {verb, which, value};
+    stage_commands(stage, at_ns, node, &order, 1);
 }
 
-void stage_run(struct stage *stage, uint64_t limit_ns)
+void stage_run(struct sim_stage *stage, uint64_t limit_ns)
 {
     struct gw_error why = {0};
     enum gw_err err = gw__sim_run_until(stage->sim, NULL, limit_ns, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
 }
 
-size_t stage_count(const struct stage *stage, uint32_t node,
+size_t stage_count(const struct sim_stage *stage, uint32_t node,
                    enum gw__input_kind kind)
 {
     size_t count = 0;
@@ -174,8 +176,9 @@ size_t stage_count(const struct stage *stage, uint32_t node,
     return count;
 }
 
-const struct seen *stage_seen(const struct stage *stage, uint32_t node,
-                              enum gw__input_kind kind, size_t n)
+const struct sim_input *stage_input(const struct sim_stage *stage,
+                                    uint32_t node, enum gw__input_kind kind,
+                                    size_t n)
 {
     for (size_t i = 0; i < stage->count; i++)
         if (stage->log[i].node == node && stage->log[i].kind == kind &&

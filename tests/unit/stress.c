@@ -6,7 +6,7 @@
  */
 #include "stress.h"
 
-#include "stress_job.h"
+#include "stress_workload.h"
 
 #include <gradwire/wire.h>
 
@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 enum {
-    ROUND = 40,  /* calls between two looks at the clock */
-    FLIGHTS = 6, /* calls under way */
-    POOL = 40,   /* more regions than a rank keeps mapped of a peer */
-    POOL_BYTES = 16384,
+    ROUND = 40,       /* calls between two looks at the clock */
+    INFLIGHT_MAX = 6, /* calls under way */
+    REGIONS_MAX = 40, /* more regions than a rank keeps mapped of a peer */
+    REGION_BYTES = 16384,
     GUARD = 64,
     RUBBISH = 0x5a
 };
@@ -33,14 +33,14 @@ struct area {
     size_t bytes;
 };
 
-struct flight {
+struct inflight_call {
     bool used;
     unsigned number;
-    struct job job;
+    struct workload workload;
     enum placing placing;
     struct area in, out;  /* `in` is unused in place */
     unsigned char *image; /* of `in` with its guards */
-    size_t counts[2][JOB_RANKS_MAX], displs[2][JOB_RANKS_MAX];
+    size_t counts[2][WORKLOAD_RANKS_MAX], displs[2][WORKLOAD_RANKS_MAX];
     struct gw_request *requests[2];
 };
 
@@ -50,18 +50,18 @@ struct runner {
     unsigned rank, ranks, number;
     uint64_t deadline_ns;
     struct gw_rng shared, own;
-    unsigned char *pool[POOL];
-    bool pool_used[POOL];
-    struct flight flights[FLIGHTS];
+    unsigned char *regions[REGIONS_MAX];
+    bool region_used[REGIONS_MAX];
+    struct inflight_call inflight[INFLIGHT_MAX];
     bool ended;
 };
 
-static void give_up(const struct runner *r, const struct flight *f,
+static void give_up(const struct runner *r, const struct inflight_call *f,
                     const char *sentence)
 {
     char text[200] = "";
     if (f)
-        job_describe(&f->job, text, sizeof text);
+        workload_describe(&f->workload, text, sizeof text);
     fprintf(stderr,
             "%s rank %u, call %u, %s, placing %d, memory %d and %d: %s\n"
             "repeat with: GRADWIRE_STRESS_SEED=%" PRIu64 "\n",
@@ -78,16 +78,16 @@ static bool once_in(struct runner *r, uint64_t n)
 
 /* ---- memory ---- */
 
-static void take_area(struct runner *r, size_t bytes, struct area *area)
+static void choose_area(struct runner *r, size_t bytes, struct area *area)
 {
     size_t whole = bytes + 3 * GUARD;
-    unsigned at = (unsigned)gw_rng_below(&r->own, POOL);
+    unsigned at = (unsigned)gw_rng_below(&r->own, REGIONS_MAX);
     *area = (struct area){.kind = PRIVATE, .bytes = bytes};
-    if (whole <= POOL_BYTES && !r->pool_used[at] && once_in(r, 2)) {
+    if (whole <= REGION_BYTES && !r->region_used[at] && once_in(r, 2)) {
         area->kind = POOLED;
         area->pooled = at;
-        area->memory = r->pool[at];
-        r->pool_used[at] = true;
+        area->memory = r->regions[at];
+        r->region_used[at] = true;
     } else if (once_in(r, 2)) {
         area->kind = FRESH;
         area->memory = gw_alloc(whole, NULL);
@@ -106,7 +106,7 @@ static void give_area(struct runner *r, struct area *area)
     else if (area->kind == FRESH)
         gw_free(area->memory);
     else if (area->kind == POOLED)
-        r->pool_used[area->pooled] = false;
+        r->region_used[area->pooled] = false;
     area->kind = NONE;
 }
 
@@ -121,14 +121,14 @@ static bool guards_kept(const struct area *area)
 
 /* ---- one call ---- */
 
-static void set_counts(const struct runner *r, struct flight *f)
+static void set_counts(const struct runner *r, struct inflight_call *f)
 {
-    struct gw_call *call = &f->job.call;
-    if (!f->job.v)
+    struct gw_call *call = &f->workload.call;
+    if (!f->workload.v)
         return;
-    bool packed = f->job.layout == PACKED;
+    bool packed = f->workload.layout == PACKED;
     for (unsigned i = 0; i < 2; i++)
-        job_counts(&f->job, r->rank, i, f->counts[i], f->displs[i]);
+        workload_counts(&f->workload, r->rank, i, f->counts[i], f->displs[i]);
     call->counts = f->counts[0];
     call->displs = packed ? NULL : f->displs[0];
     if (call->collective != GW_ALLTOALL)
@@ -137,22 +137,22 @@ static void set_counts(const struct runner *r, struct flight *f)
     call->recv_displs = packed ? NULL : f->displs[1];
 }
 
-static void fill(const struct runner *r, const struct flight *f,
-                 const struct pieces *pieces, unsigned char *memory)
+static void fill(const struct runner *r, const struct inflight_call *f,
+                 const struct segments *segments, unsigned char *memory)
 {
-    for (unsigned i = 0; i < pieces->count; i++)
-        job_fill(&f->job, r->rank, &pieces->list[i], false, memory);
+    for (unsigned i = 0; i < segments->count; i++)
+        workload_fill(&f->workload, r->rank, &segments->list[i], false, memory);
 }
 
-static void place_apart(struct runner *r, struct flight *f)
+static void lay_out_apart(struct runner *r, struct inflight_call *f)
 {
-    struct pieces ins, outs;
-    struct gw_call *call = &f->job.call;
+    struct segments ins, outs;
+    struct gw_call *call = &f->workload.call;
     size_t elem = gw_dtype_size(call->type);
-    job_inputs(&f->job, r->rank, false, &ins);
-    job_results(&f->job, r->rank, false, &outs);
-    take_area(r, ins.end * elem, &f->in);
-    take_area(r, outs.end * elem, &f->out);
+    workload_inputs(&f->workload, r->rank, false, &ins);
+    workload_results(&f->workload, r->rank, false, &outs);
+    choose_area(r, ins.end * elem, &f->in);
+    choose_area(r, outs.end * elem, &f->out);
     fill(r, f, &ins, f->in.first);
     f->image = malloc(f->in.bytes + 1);
     if (!f->image)
@@ -161,27 +161,27 @@ static void place_apart(struct runner *r, struct flight *f)
     call->in = ins.end || once_in(r, 2) ? f->in.first : NULL;
     call->out = outs.end || once_in(r, 2) ? f->out.first : NULL;
     if (call->collective == GW_BROADCAST && r->rank == call->root &&
-        !f->job.shift && once_in(r, 3))
+        !f->workload.shift && once_in(r, 3))
         call->out = NULL;
 }
 
 /* In place by address: the smaller of input and result is part of the other. */
-static void place_together(struct runner *r, struct flight *f)
+static void lay_out_together(struct runner *r, struct inflight_call *f)
 {
-    struct pieces ins, outs;
-    struct gw_call *call = &f->job.call;
+    struct segments ins, outs;
+    struct gw_call *call = &f->workload.call;
     size_t elem = gw_dtype_size(call->type);
-    job_inputs(&f->job, r->rank, true, &ins);
-    job_results(&f->job, r->rank, true, &outs);
+    workload_inputs(&f->workload, r->rank, true, &ins);
+    workload_results(&f->workload, r->rank, true, &outs);
     size_t end = ins.end > outs.end ? ins.end : outs.end;
     if (call->collective == GW_GATHER) { /* room for all blocks */
-        size_t counts[JOB_RANKS_MAX], displs[JOB_RANKS_MAX];
-        job_counts(&f->job, r->rank, false, counts, displs);
+        size_t counts[WORKLOAD_RANKS_MAX], displs[WORKLOAD_RANKS_MAX];
+        workload_counts(&f->workload, r->rank, false, counts, displs);
         for (unsigned b = 0; b < r->ranks; b++)
             if (displs[b] + counts[b] > end)
                 end = displs[b] + counts[b];
     }
-    take_area(r, end * elem, &f->out);
+    choose_area(r, end * elem, &f->out);
     fill(r, f, &ins, f->out.first);
     call->in = GW_IN_PLACE;
     call->out = f->out.first;
@@ -199,14 +199,14 @@ static void place_together(struct runner *r, struct flight *f)
 
 /* Checks `out`: it must contain the results, and the rest must be unchanged.
  * Inputs in it that are not results may have any value. */
-static void check_out(const struct runner *r, const struct flight *f)
+static void check_out(const struct runner *r, const struct inflight_call *f)
 {
-    struct pieces ins = {0}, outs;
+    struct segments ins = {0}, outs;
     const struct area *out = &f->out;
-    size_t elem = gw_dtype_size(f->job.call.type);
-    job_results(&f->job, r->rank, f->placing != APART, &outs);
+    size_t elem = gw_dtype_size(f->workload.call.type);
+    workload_results(&f->workload, r->rank, f->placing != APART, &outs);
     if (f->placing != APART)
-        job_inputs(&f->job, r->rank, true, &ins);
+        workload_inputs(&f->workload, r->rank, true, &ins);
     unsigned char *want = malloc(out->bytes + 1);
     if (!want)
         give_up(r, f, "no memory");
@@ -215,9 +215,9 @@ static void check_out(const struct runner *r, const struct flight *f)
         size_t at = ins.list[i].begin * elem;
         memcpy(want + at, out->first + at, ins.list[i].length * elem);
     }
-    bool given = f->job.call.out != NULL;
-    for (unsigned i = 0; given && i < outs.count; i++)
-        job_fill(&f->job, r->rank, &outs.list[i], true, want);
+    bool received = f->workload.call.out != NULL;
+    for (unsigned i = 0; received && i < outs.count; i++)
+        workload_fill(&f->workload, r->rank, &outs.list[i], true, want);
     for (size_t i = 0; i < out->bytes; i++)
         if (want[i] != out->first[i]) {
             char why[120];
@@ -229,14 +229,14 @@ static void check_out(const struct runner *r, const struct flight *f)
     free(want);
 }
 
-static bool inputs_kept(const struct flight *f)
+static bool inputs_kept(const struct inflight_call *f)
 {
     return f->placing != APART ||
            (memcmp(f->image, f->in.first, f->in.bytes) == 0 &&
             guards_kept(&f->in));
 }
 
-static void land(struct runner *r, struct flight *f)
+static void land(struct runner *r, struct inflight_call *f)
 {
     if (!r->ended) {
         if (!inputs_kept(f))
@@ -259,8 +259,8 @@ static void fail(struct runner *r, enum gw_err err)
     if (!r->stress->failed)
         give_up(r, NULL, gw_comm_error(r->comm)->text);
     r->ended = true;
-    for (unsigned i = 0; i < FLIGHTS; i++) {
-        struct flight *f = &r->flights[i];
+    for (unsigned i = 0; i < INFLIGHT_MAX; i++) {
+        struct inflight_call *f = &r->inflight[i];
         if (!f->used)
             continue;
         for (unsigned k = 0; k < 2; k++)
@@ -271,7 +271,7 @@ static void fail(struct runner *r, enum gw_err err)
     r->stress->failed(r->comm, err, kept, r->stress->context);
 }
 
-static void finish(struct runner *r, struct flight *f)
+static void finish(struct runner *r, struct inflight_call *f)
 {
     enum gw_err err = gw_wait_all(2, f->requests);
     if (err)
@@ -280,7 +280,7 @@ static void finish(struct runner *r, struct flight *f)
         land(r, f);
 }
 
-static void peek(struct runner *r, struct flight *f)
+static void peek(struct runner *r, struct inflight_call *f)
 {
     enum gw_err err = gw_test(&f->requests[0]);
     if (err != GW_OK && err != GW_PENDING)
@@ -289,10 +289,10 @@ static void peek(struct runner *r, struct flight *f)
         land(r, f);
 }
 
-static enum gw_err launch(struct runner *r, struct flight *f)
+static enum gw_err launch(struct runner *r, struct inflight_call *f)
 {
-    const struct gw_call *call = &f->job.call;
-    unsigned p = r->ranks, shift = f->job.shift;
+    const struct gw_call *call = &f->workload.call;
+    unsigned p = r->ranks, shift = f->workload.shift;
     f->requests[0] = f->requests[1] = NULL;
     if (!shift)
         return gw_start(r->comm, call, &f->requests[0]);
@@ -304,9 +304,9 @@ static enum gw_err launch(struct runner *r, struct flight *f)
                          (r->rank + p - shift) % p, &f->requests[1]);
 }
 
-static struct flight *free_flight(struct runner *r)
+static struct inflight_call *free_inflight(struct runner *r)
 {
-    struct flight *f = &r->flights[gw_rng_below(&r->own, FLIGHTS)];
+    struct inflight_call *f = &r->inflight[gw_rng_below(&r->own, INFLIGHT_MAX)];
     if (f->used)
         finish(r, f);
     return f;
@@ -322,22 +322,22 @@ static void dawdle(struct runner *r)
 
 static void one_call(struct runner *r)
 {
-    struct job job;
-    job_draw(&job, r->ranks, r->stress->slice_bytes, &r->shared);
-    struct flight *f = free_flight(r);
+    struct workload workload;
+    workload_draw(&workload, r->ranks, r->stress->slice_bytes, &r->shared);
+    struct inflight_call *f = free_inflight(r);
     if (r->ended)
         return;
     f->used = true;
     f->number = r->number++;
-    f->job = job;
+    f->workload = workload;
     f->placing = (enum placing)gw_rng_below(&r->own, 3);
-    if (!job_allows(&job, r->rank, f->placing))
+    if (!workload_allows(&workload, r->rank, f->placing))
         f->placing = APART;
     set_counts(r, f);
     if (f->placing == APART)
-        place_apart(r, f);
+        lay_out_apart(r, f);
     else
-        place_together(r, f);
+        lay_out_together(r, f);
     dawdle(r);
     enum gw_err err = launch(r, f);
     if (err)
@@ -345,7 +345,8 @@ static void one_call(struct runner *r)
     else if (once_in(r, 3))
         finish(r, f);
     for (unsigned i = 0; i < 2 && !r->ended; i++) {
-        struct flight *other = &r->flights[gw_rng_below(&r->own, FLIGHTS)];
+        struct inflight_call *other =
+            &r->inflight[gw_rng_below(&r->own, INFLIGHT_MAX)];
         if (other->used && once_in(r, 2))
             peek(r, other);
     }
@@ -355,9 +356,9 @@ static void one_call(struct runner *r)
 
 static void drain(struct runner *r)
 {
-    for (unsigned i = 0; i < FLIGHTS && !r->ended; i++)
-        if (r->flights[i].used)
-            finish(r, &r->flights[i]);
+    for (unsigned i = 0; i < INFLIGHT_MAX && !r->ended; i++)
+        if (r->inflight[i].used)
+            finish(r, &r->inflight[i]);
 }
 
 /* Rank 0 has the clock. */
@@ -375,7 +376,7 @@ static void split_some(struct runner *r)
 {
     struct gw_comm *some;
     uint32_t one = 1, sum = 0;
-    unsigned colors[JOB_RANKS_MAX] = {0}, members = 0;
+    unsigned colors[WORKLOAD_RANKS_MAX] = {0}, members = 0;
     for (unsigned q = 0; q < r->ranks; q++)
         colors[q] = (unsigned)gw_rng_below(&r->shared, 3);
     unsigned own = colors[r->rank];
@@ -404,8 +405,8 @@ void stress_run(struct gw_comm *comm, const struct stress *stress)
     r->deadline_ns = gw_now_ns() + (uint64_t)(stress->seconds * 1e9);
     gw_rng_seed(&r->shared, stress->seed);
     gw_rng_seed(&r->own, stress->seed + 1 + r->rank);
-    for (unsigned i = 0; i < POOL; i++)
-        if (!(r->pool[i] = gw_alloc(POOL_BYTES, NULL)))
+    for (unsigned i = 0; i < REGIONS_MAX; i++)
+        if (!(r->regions[i] = gw_alloc(REGION_BYTES, NULL)))
             give_up(r, NULL, "no memory");
     if (stress->begun)
         stress->begun(comm, stress->context);
@@ -416,8 +417,8 @@ void stress_run(struct gw_comm *comm, const struct stress *stress)
         if (!r->ended && !stress->failed && gw_rng_below(&r->shared, 10) == 0)
             split_some(r);
     } while (!r->ended && time_left(r));
-    for (unsigned i = 0; i < POOL; i++)
-        gw_free(r->pool[i]);
+    for (unsigned i = 0; i < REGIONS_MAX; i++)
+        gw_free(r->regions[i]);
     free(r);
 }
 

@@ -25,8 +25,8 @@ struct gw_event *tape_add(struct tape *tape, enum gw_event_kind kind,
     return event;
 }
 
-static void add_side(struct tape *tape, const struct gw_transfer *t,
-                     uint32_t op, unsigned step, bool sent)
+static void add_event(struct tape *tape, const struct gw_transfer *t,
+                      uint32_t op, unsigned step, bool sent)
 {
     struct gw_event *event =
         tape_add(tape, sent ? GW_EV_SEND : GW_EV_APPLY, sent ? t->src : t->dst,
@@ -51,7 +51,7 @@ void tape_op(struct tape *tape, const struct gw_plan *plan, uint32_t op,
         for (int sent = 1; sent >= 0; sent--)
             for (size_t i = plan->step_begin[step];
                  i < plan->step_begin[step + 1]; i++)
-                add_side(tape, &plan->transfers[i], op, step, sent);
+                add_event(tape, &plan->transfers[i], op, step, sent);
     for (unsigned rank = 0; rank < plan->ranks; rank++)
         tape_add(tape, GW_EV_OP_END, rank, 0)->op = op;
 }

@@ -30,15 +30,16 @@ const char *task_file(struct task_run *run, int number, const char *text,
 void task_begin(struct task_run *run)
 {
     OK(gw_task_new(&run->config, &run->task, &run->why));
-    OK(gw_unit_new(run->task, &run->unit, &run->why));
+    OK(gw_work_item_new(run->task, &run->item, &run->why));
     run->tables = gw_task_tables(run->task, &run->table_count);
-    OK(gw_local_new(run->tables, run->table_count, &run->local, &run->why));
+    OK(gw_table_store_new(run->tables, run->table_count, &run->store,
+                          &run->why));
 }
 
 void task_end(struct task_run *run)
 {
-    gw_local_destroy(&run->local);
-    gw_unit_destroy(&run->unit);
+    gw_table_store_destroy(&run->store);
+    gw_work_item_destroy(&run->item);
     gw_task_destroy(&run->task);
     for (int i = 0; i < GW_TASK_TABLES_MAX; i++) {
         free(run->rows[i]);
@@ -59,50 +60,50 @@ void task_clean(struct task_run *run)
 static size_t floats(const struct task_run *run, unsigned table)
 {
     size_t count;
-    gw_unit_keys(run->unit, table, &count);
+    gw_work_item_keys(run->item, table, &count);
     return count * run->tables[table].width;
 }
 
-void task_pull(struct task_run *run, const struct gw_unit_place *place)
+void task_pull(struct task_run *run, const struct gw_work_item_id *id)
 {
-    OK(gw_unit_prepare(run->unit, place, &run->why));
+    OK(gw_work_item_prepare(run->item, id, &run->why));
     for (unsigned i = 0; i < run->table_count; i++) {
         size_t count, bytes = (floats(run, i) + 1) * sizeof(float);
-        const uint64_t *keys = gw_unit_keys(run->unit, i, &count);
+        const uint64_t *keys = gw_work_item_keys(run->item, i, &count);
         run->rows[i] = realloc(run->rows[i], bytes);
         run->gradients[i] = realloc(run->gradients[i], bytes);
         ck_assert(run->rows[i] && run->gradients[i]);
-        gw_local_pull(run->local, i, keys, count, run->rows[i]);
+        gw_table_store_pull(run->store, i, keys, count, run->rows[i]);
     }
 }
 
-struct gw_unit_sums task_compute(struct task_run *run, bool gradients)
+struct gw_sample_sums task_compute(struct task_run *run, bool gradients)
 {
-    struct gw_unit_sums sums;
-    gw_unit_compute(run->unit, (const float *const *)run->rows,
-                    gradients ? run->gradients : NULL, &sums);
+    struct gw_sample_sums sums;
+    gw_work_item_compute(run->item, (const float *const *)run->rows,
+                         gradients ? run->gradients : NULL, &sums);
     return sums;
 }
 
 struct gw_task_score task_train(struct task_run *run, uint64_t first,
                                 uint64_t end, unsigned parts)
 {
-    struct gw_unit_sums total = {0}, sums;
+    struct gw_sample_sums total = {0}, sums;
     for (uint64_t epoch = first; epoch < end; epoch++)
         for (size_t b = 0; b < gw_task_batches(run->task); b++) {
-            OK(gw_local_batch(run->local, run->unit, epoch, b, parts, &sums,
-                              &run->why));
+            OK(gw_table_store_run_batch(run->store, run->item, epoch, b, parts,
+                                        &sums, &run->why));
             ck_assert_uint_eq(sums.rows, gw_task_batch_rows(run->task, b));
-            gw_unit_add(&total, &sums);
+            gw_sample_sums_add(&total, &sums);
         }
     ck_assert_uint_eq(total.rows, gw_task_rows(run->task) * (end - first));
-    return gw_task_judge(run->task, &total);
+    return gw_task_compute_score(run->task, &total);
 }
 
 struct gw_task_score task_score(struct task_run *run, enum gw_task_set set,
                                 uint64_t epochs)
 {
-    struct gw_fetch fetch = gw_local_fetch(run->local);
+    struct gw_fetch fetch = gw_table_store_fetch(run->store);
     struct gw_task_score score;
     OK(gw_task_evaluate(run->task, set, epochs, &fetch, &score, &run->why));
     return score;
@@ -110,7 +111,7 @@ struct gw_task_score task_score(struct task_run *run, enum gw_task_set set,
 
 /* ---- properties ---- */
 
-void task_expect_near(float is, float wanted, double tolerance)
+void task_expect_close(float is, float wanted, double tolerance)
 {
     ck_assert_double_eq_tol((double)is, (double)wanted, tolerance);
 }
@@ -119,7 +120,7 @@ void task_expect_keys(struct task_run *run)
 {
     for (unsigned table = 0; table < run->table_count; table++) {
         size_t count;
-        const uint64_t *keys = gw_unit_keys(run->unit, table, &count);
+        const uint64_t *keys = gw_work_item_keys(run->item, table, &count);
         for (size_t i = 1; i < count; i++)
             ck_assert_msg(keys[i - 1] < keys[i],
                           "table %u: key %zu is %llu after %llu", table, i,
@@ -160,33 +161,33 @@ void task_expect_slopes(struct task_run *run, double scale, double tolerance)
 
 /* The sum of the pushes of one batch in parts, in tables that add. */
 static void push_all(struct task_run *run, uint64_t batch, unsigned parts,
-                     struct gw_local **added, struct gw_unit_sums *sums)
+                     struct gw_table_store **added, struct gw_sample_sums *sums)
 {
     struct gw_ps_table_config tables[GW_TASK_TABLES_MAX];
     memset(sums, 0, sizeof *sums);
     for (unsigned i = 0; i < run->table_count; i++)
         tables[i] = (struct gw_ps_table_config){.name = "sums",
                                                 .width = run->tables[i].width};
-    OK(gw_local_new(tables, run->table_count, added, &run->why));
+    OK(gw_table_store_new(tables, run->table_count, added, &run->why));
     for (unsigned part = 0; part < parts; part++) {
-        task_pull(run, &(struct gw_unit_place){0, batch, part, parts});
+        task_pull(run, &(struct gw_work_item_id){0, batch, part, parts});
         task_expect_keys(run);
-        struct gw_unit_sums part_sums = task_compute(run, true);
-        gw_unit_add(sums, &part_sums);
+        struct gw_sample_sums part_sums = task_compute(run, true);
+        gw_sample_sums_add(sums, &part_sums);
         for (unsigned i = 0; i < run->table_count; i++) {
             size_t count;
-            const uint64_t *keys = gw_unit_keys(run->unit, i, &count);
-            OK(gw_local_push(*added, i, keys, count, run->gradients[i],
-                             &run->why));
+            const uint64_t *keys = gw_work_item_keys(run->item, i, &count);
+            OK(gw_table_store_push(*added, i, keys, count, run->gradients[i],
+                                   &run->why));
         }
     }
-    gw_local_step(*added);
+    gw_table_store_step(*added);
 }
 
 void task_expect_parts(struct task_run *run, uint64_t batch, unsigned parts)
 {
-    struct gw_local *parted, *whole;
-    struct gw_unit_sums a, b;
+    struct gw_table_store *parted, *whole;
+    struct gw_sample_sums a, b;
     push_all(run, batch, parts, &parted, &a);
     push_all(run, batch, 1, &whole, &b); /* `run->unit` remains at this batch */
     ck_assert_uint_eq(a.rows, b.rows);
@@ -195,22 +196,22 @@ void task_expect_parts(struct task_run *run, uint64_t batch, unsigned parts)
     ck_assert_double_eq_tol(a.loss, b.loss, 1e-6 * (1 + b.loss));
     for (unsigned i = 0; i < run->table_count; i++) {
         size_t count, size = floats(run, i);
-        const uint64_t *keys = gw_unit_keys(run->unit, i, &count);
-        ck_assert_uint_eq(gw_local_rows(parted, i), count);
-        gw_local_pull(parted, i, keys, count, run->rows[i]);
-        gw_local_pull(whole, i, keys, count, run->gradients[i]);
+        const uint64_t *keys = gw_work_item_keys(run->item, i, &count);
+        ck_assert_uint_eq(gw_table_store_rows(parted, i), count);
+        gw_table_store_pull(parted, i, keys, count, run->rows[i]);
+        gw_table_store_pull(whole, i, keys, count, run->gradients[i]);
         for (size_t k = 0; k < size; k++)
-            task_expect_near(run->rows[i][k], run->gradients[i][k], 1e-5);
+            task_expect_close(run->rows[i][k], run->gradients[i][k], 1e-5);
     }
-    gw_local_destroy(&parted);
-    gw_local_destroy(&whole);
+    gw_table_store_destroy(&parted);
+    gw_table_store_destroy(&whole);
 }
 
 static uint64_t digest_of(struct task_run *run, uint64_t epochs, unsigned parts)
 {
     task_begin(run);
     task_train(run, 0, epochs, parts);
-    uint64_t digest = gw_local_digest(run->local);
+    uint64_t digest = gw_table_store_digest(run->store);
     task_end(run);
     return digest;
 }

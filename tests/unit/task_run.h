@@ -12,8 +12,8 @@
 struct task_run {
     struct gw_task_config config;
     struct gw_task *task;
-    struct gw_unit *unit;
-    struct gw_local *local;
+    struct gw_work_item *item;
+    struct gw_table_store *store;
     unsigned table_count;
     const struct gw_ps_table_config *tables;
     float *rows[GW_TASK_TABLES_MAX], *gradients[GW_TASK_TABLES_MAX];
@@ -32,8 +32,8 @@ void task_end(struct task_run *run);
 void task_clean(struct task_run *run);
 
 /* Prepares a unit, and pulls its rows to run->rows. */
-void task_pull(struct task_run *run, const struct gw_unit_place *place);
-struct gw_unit_sums task_compute(struct task_run *run, bool gradients);
+void task_pull(struct task_run *run, const struct gw_work_item_id *id);
+struct gw_sample_sums task_compute(struct task_run *run, bool gradients);
 /* Trains epochs [first, end) and returns the score over them. */
 struct gw_task_score task_train(struct task_run *run, uint64_t first,
                                 uint64_t end, unsigned parts);
@@ -41,7 +41,7 @@ struct gw_task_score task_score(struct task_run *run, enum gw_task_set set,
                                 uint64_t epochs);
 
 /* Fails unless the values are that close. */
-void task_expect_near(float is, float wanted, double tolerance);
+void task_expect_close(float is, float wanted, double tolerance);
 void task_expect_keys(struct task_run *run);
 /* gradients * scale is the slope of the loss at run->rows. */
 void task_expect_slopes(struct task_run *run, double scale, double tolerance);

@@ -145,7 +145,7 @@ static double learn(unsigned queue, bool corrected, uint64_t seed)
 }
 
 /* Of five seeds. */
-START_TEST(correction_is_worth_it)
+START_TEST(correction_pays_off)
 {
     double little = 0, much = 0, corrected = 0;
     for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -215,7 +215,7 @@ static void lead(struct group *g, struct gw_comm **comms)
     gw_actors_destroy(&actors);
 }
 
-static void take_part(struct gw_comm *comm, void *context)
+static void act(struct gw_comm *comm, void *context)
 {
     struct group *g = context;
     struct gw_comm *comms[ACTORS_MAX] = {NULL};
@@ -228,8 +228,8 @@ static void take_part(struct gw_comm *comm, void *context)
     if (rank == 0)
         lead(g, comms);
     else if (rank - 1 != g->leaves)
-        must(gw_actor_run(&(struct gw_actor_life){.config = &g->config,
-                                                  .number = rank - 1},
+        must(gw_actor_run(&(struct gw_actor_process){.config = &g->config,
+                                                     .number = rank - 1},
                           comms[rank - 1], &error),
              &error);
     for (unsigned i = 0; i < g->config.actors; i++)
@@ -254,7 +254,7 @@ START_TEST(processes_learn_what_virtual_actors_learn)
     struct group g = group_of(1, 0, 1);
     struct gw_actors_report report;
     uint64_t digest;
-    run_ranks(NULL, 2, take_part, &g);
+    run_ranks(NULL, 2, act, &g);
     play(&g.config, g.updates, &report, &digest);
     ck_assert_uint_eq(g.digest, digest);
     ck_assert_double_eq(g.report.lag_mean, report.lag_mean);
@@ -268,7 +268,7 @@ START_TEST(lag_of_processes_is_what_there_is_in_flight)
     static const unsigned cases[][3] = {{2, 0, 1}, {3, 8, 2}, {4, 4, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct group g = group_of(cases[i][0], cases[i][1], cases[i][2]);
-        run_ranks(NULL, g.config.actors + 1, take_part, &g);
+        run_ranks(NULL, g.config.actors + 1, act, &g);
         double in_flight = g.report.actors_mean + g.report.queue_mean;
         double wanted = in_flight / g.config.batch;
         ck_assert_msg(fabs(g.report.lag_mean - wanted) < 0.1 * wanted,
@@ -288,7 +288,7 @@ START_TEST(policies_and_trajectories_are_counted)
     struct group g = group_of(2, 2, 1);
     const uint64_t floats = 7 * (g.config.task.cartpole.hidden + 1);
     const uint64_t numbers = 7 + 6 * g.config.task.cartpole.unroll;
-    run_ranks(NULL, 3, take_part, &g);
+    run_ranks(NULL, 3, act, &g);
     const struct gw_counters *c = &g.counters;
     ck_assert_uint_eq(c->messages_sent, c->messages_received + 2);
     ck_assert_uint_eq(c->bytes_sent, c->messages_sent * (8 + 4 * floats));
@@ -300,7 +300,7 @@ START_TEST(the_learner_goes_on_without_a_lost_actor)
 {
     struct group g = group_of(3, 2, 1);
     g.leaves = 1;
-    run_ranks(NULL, 4, take_part, &g);
+    run_ranks(NULL, 4, act, &g);
     ck_assert_uint_eq(g.report.updates, g.updates);
     ck_assert_uint_eq(g.report.lost, 1);
 }
@@ -315,7 +315,7 @@ Suite *suite_actors(void)
     tcase_add_test(c, who_waits_for_actors_has_little_lag);
     tcase_add_test(c, a_bound_holds);
     tcase_add_test(c, the_seed_decides);
-    tcase_add_test(c, correction_is_worth_it);
+    tcase_add_test(c, correction_pays_off);
     tcase_add_test(c, bad_configs_are_refused);
     suite_add_tcase(suite, c);
     TCase *p = tcase_create("processes");

@@ -70,7 +70,7 @@ START_TEST(gradients_are_slopes)
         double gradient[FLOATS] = {0};
         struct gw__agent_losses losses;
         play(seed, 0.2);
-        gw__agent_judge(&agent, rows, &trajectory);
+        gw__agent_evaluate(&agent, rows, &trajectory);
         gw__agent_learn(&agent, rows, &trajectory, gradient, &losses);
         ck_assert_double_eq_tol(loss(), losses.total, 1e-12);
         for (size_t i = 0; i < FLOATS; i++) {
@@ -101,7 +101,7 @@ START_TEST(vtrace_is_its_definition)
                                   .values = values,
                                   .ratios = ratios};
     double targets[COUNT], advantages[COUNT];
-    gw_vtrace.judge(&v, targets, advantages);
+    gw_vtrace.compute(&v, targets, advantages);
     for (size_t s = 0; s < COUNT; s++) {
         double sum = values[s], weight = 1;
         for (size_t t = s; t < COUNT; t++) {
@@ -129,7 +129,7 @@ START_TEST(without_lag_they_are_returns)
         for (uint64_t seed = 1; seed <= 5; seed++) {
             play(seed, 0);
             trajectory.failed = seed % 2;
-            gw__agent_judge(&agent, rows, &trajectory);
+            gw__agent_evaluate(&agent, rows, &trajectory);
             size_t count = trajectory.count;
             double wanted = agent.values[count];
             ck_assert(!trajectory.failed || fabs(wanted) < 1e-300);

@@ -171,7 +171,7 @@ START_TEST(recursive_halving_folds)
 END_TEST
 
 /* Ring and neighbour exchange send to neighbours only. */
-START_TEST(only_neighbours_talk)
+START_TEST(only_neighbours_communicate)
 {
     static const char *const names[] = {"ring", "neighbor"};
     for (size_t n = 0; n < 2; n++) {
@@ -219,15 +219,15 @@ START_TEST(pat_goes_far_first)
 END_TEST
 
 /* At most A blocks per message, and log2 A + P/A - 1 rounds. */
-START_TEST(pat_aggregates_as_told)
+START_TEST(pat_aggregates_up_to_the_limit)
 {
     const struct gw_algo *algo = gw_algo_find(GW_ALLGATHER, "pat");
     for (unsigned p = 2; p <= ALL_RANKS; p++)
-        for (unsigned told = 1; told <= 40; told++) {
-            struct gw_algo_args args = {.ranks = p, .segments = told};
+        for (unsigned limit = 1; limit <= 40; limit++) {
+            struct gw_algo_args args = {.ranks = p, .segments = limit};
             struct gw_plan *plan = algo_plan(algo, &args);
             unsigned places = 1U << log2_ceil(p);
-            unsigned a = 1U << log2_floor(told < places ? told : places);
+            unsigned a = 1U << log2_floor(limit < places ? limit : places);
             ck_assert_uint_eq(plan->steps,
                               a == 1 ? p - 1 : log2_floor(a) + places / a - 1);
             for (unsigned step = 0; step < plan->steps; step++)
@@ -252,10 +252,10 @@ Suite *suite_algo_gather_scatter(void)
     tcase_add_test(tcase, refuses_ranks_that_it_does_not_serve);
     tcase_add_test(tcase, described);
     tcase_add_test(tcase, recursive_halving_folds);
-    tcase_add_test(tcase, only_neighbours_talk);
+    tcase_add_test(tcase, only_neighbours_communicate);
     tcase_add_test(tcase, reduce_scatter_ring_of_three);
     tcase_add_test(tcase, pat_goes_far_first);
-    tcase_add_test(tcase, pat_aggregates_as_told);
+    tcase_add_test(tcase, pat_aggregates_up_to_the_limit);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -140,7 +140,7 @@ struct spec {
     size_t (*messages)(size_t p, size_t k);
     size_t (*moved)(size_t p, size_t k);
     size_t (*root_sends)(size_t p, size_t k);
-    size_t (*root_hears)(size_t p, size_t k);
+    size_t (*root_receives)(size_t p, size_t k);
     unsigned ports; /* 0: any number */
     bool direct;
 };
@@ -184,7 +184,7 @@ static const struct spec specs[] = {
 enum { SPECS = sizeof specs / sizeof *specs };
 
 struct counts {
-    size_t messages, root_sends, root_hears;
+    size_t messages, root_sends, root_receives;
 };
 
 /* `latest` has a word for each pair of ranks: the last step, from 1, in which
@@ -199,7 +199,7 @@ static void count_step(const struct gw_plan *plan, unsigned step,
         counts->messages += *spoke != step + 1;
         *spoke = step + 1;
         counts->root_sends += t->src == plan->root;
-        counts->root_hears += t->dst == plan->root;
+        counts->root_receives += t->dst == plan->root;
     }
 }
 
@@ -243,7 +243,7 @@ static void check_counts(const struct spec *spec, const struct gw_plan *plan,
     EQUAL(plan->transfer_count, moved);
     EQUAL(counts.messages, messages);
     EQUAL(counts.root_sends, root_sends);
-    EQUAL(counts.root_hears, root_hears);
+    EQUAL(counts.root_receives, root_receives);
 #undef EQUAL
 }
 
@@ -264,7 +264,7 @@ static void check(const struct spec *spec, const struct gw_algo_args *args)
 
 static bool pipelined(const struct spec *spec)
 {
-    return spec->root_sends == segments || spec->root_hears == segments ||
+    return spec->root_sends == segments || spec->root_receives == segments ||
            spec->rounds == circulant_rounds;
 }
 

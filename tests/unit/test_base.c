@@ -56,7 +56,7 @@ START_TEST(test_fail_ends_with_the_text_of_its_code)
 {
     static const struct {
         enum gw_err code;
-        const char *said, *whole;
+        const char *expected, *whole;
     } cases[] = {
         {GW_ENOMEM, "a stage", "a stage: out of memory"},
         {GW_ENOMEM, "", "out of memory"},
@@ -69,7 +69,7 @@ START_TEST(test_fail_ends_with_the_text_of_its_code)
     };
     struct gw_error why;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ck_assert_int_eq(gw_fail(&why, cases[i].code, "%s", cases[i].said),
+        ck_assert_int_eq(gw_fail(&why, cases[i].code, "%s", cases[i].expected),
                          cases[i].code);
         ck_assert_str_eq(why.text, cases[i].whole);
         gw_wrap(&why, GW_OK, "here");
@@ -99,7 +99,7 @@ START_TEST(test_a_long_sentence_keeps_the_text_of_its_code)
 }
 END_TEST
 
-START_TEST(test_fail_cuts_long_sentences)
+START_TEST(test_fail_truncates_long_text)
 {
     struct gw_error why;
     char longer[2 * sizeof why.text];
@@ -113,7 +113,7 @@ START_TEST(test_fail_cuts_long_sentences)
 }
 END_TEST
 
-START_TEST(test_fail_errno_tells_the_cause)
+START_TEST(test_fail_errno_names_the_cause)
 {
     struct gw_error why;
     errno = ENOENT;
@@ -331,15 +331,15 @@ START_TEST(test_rng_below_is_fair)
 }
 END_TEST
 
-START_TEST(test_rng_unit)
+START_TEST(test_rng_uniform)
 {
     struct gw_rng rng;
     gw_rng_seed(&rng, 1);
     double sum = 0;
     for (int i = 0; i < 10000; i++) {
-        double unit = gw_rng_unit(&rng);
-        ck_assert(unit >= 0 && unit < 1);
-        sum += unit;
+        double value = gw_rng_unit(&rng);
+        ck_assert(value >= 0 && value < 1);
+        sum += value;
     }
     ck_assert_double_eq_tol(sum / 10000, 0.5, 0.015);
 }
@@ -413,8 +413,8 @@ Suite *suite_base(void)
     tcase_add_test(errors, test_fail_keeps_code_and_sentence);
     tcase_add_test(errors, test_fail_ends_with_the_text_of_its_code);
     tcase_add_test(errors, test_a_long_sentence_keeps_the_text_of_its_code);
-    tcase_add_test(errors, test_fail_cuts_long_sentences);
-    tcase_add_test(errors, test_fail_errno_tells_the_cause);
+    tcase_add_test(errors, test_fail_truncates_long_text);
+    tcase_add_test(errors, test_fail_errno_names_the_cause);
     tcase_add_test(errors, test_wrap_puts_context_before);
     suite_add_tcase(suite, errors);
     TCase *quantities = tcase_create("quantities");
@@ -429,7 +429,7 @@ Suite *suite_base(void)
     TCase *numbers = tcase_create("numbers");
     tcase_add_test(numbers, test_rng_is_xoshiro256starstar);
     tcase_add_test(numbers, test_rng_below_is_fair);
-    tcase_add_test(numbers, test_rng_unit);
+    tcase_add_test(numbers, test_rng_uniform);
     tcase_add_test(numbers, test_hash_is_fnv1a);
     tcase_add_test(numbers, test_clock_advances);
     tcase_add_test(numbers, test_whole_numbers);

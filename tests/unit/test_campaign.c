@@ -4,7 +4,7 @@
  * a bug does not, and the schedule after shrinking has only the few faults that
  * the bug needs.
  */
-#include "sim_toys.h"
+#include "sim_samples.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@ Suite *suite_campaign(void);
 
 #define MS UINT64_C(1000000)
 
-static void expect_survives(enum toy toy, uint64_t seeds)
+static void expect_survives(enum sim_sample sample, uint64_t seeds)
 {
-    struct toy_run run;
+    struct sample_run run;
     struct gw_error why = {0};
     static struct gw__campaign_result result;
-    struct gw__campaign campaign = toy_campaign(toy, &run);
+    struct gw__campaign campaign = sample_campaign(sample, &run);
     enum gw_err err =
         gw__campaign_run(&campaign, 1, seeds, stderr, &result, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
@@ -30,13 +30,13 @@ static void expect_survives(enum toy toy, uint64_t seeds)
 
 START_TEST(the_right_voter_survives)
 {
-    expect_survives(TOY_VOTER, 4000);
+    expect_survives(SAMPLE_VOTER, 4000);
 }
 END_TEST
 
 START_TEST(the_right_beacon_survives)
 {
-    expect_survives(TOY_BEACON, 4000);
+    expect_survives(SAMPLE_BEACON, 4000);
 }
 END_TEST
 
@@ -89,9 +89,9 @@ static unsigned count_of(const struct gw__faults *faults,
 
 START_TEST(a_vote_that_is_not_persisted_is_found)
 {
-    struct toy_run run;
+    struct sample_run run;
     static struct gw__campaign_result result;
-    struct gw__campaign campaign = toy_campaign(TOY_VOTER_FORGETS, &run);
+    struct gw__campaign campaign = sample_campaign(SAMPLE_VOTER_FORGETS, &run);
     char *report = find(&campaign, 1000, &result);
     ck_assert_ptr_nonnull(strstr(result.failure.text, "has two leaders"));
     ck_assert_msg(result.fewest.count <= 3, "%s", report);
@@ -103,9 +103,9 @@ END_TEST
 
 START_TEST(a_vote_sent_before_it_is_persisted_is_found)
 {
-    struct toy_run run;
+    struct sample_run run;
     static struct gw__campaign_result result;
-    struct gw__campaign campaign = toy_campaign(TOY_VOTER_HASTY, &run);
+    struct gw__campaign campaign = sample_campaign(SAMPLE_VOTER_EARLY, &run);
     char *report = find(&campaign, 20000, &result);
     const struct gw__fault *crash = NULL;
     for (size_t i = 0; i < result.fewest.count; i++)
@@ -121,9 +121,9 @@ END_TEST
 
 START_TEST(a_late_message_of_an_old_incarnation_is_found)
 {
-    struct toy_run run;
+    struct sample_run run;
     static struct gw__campaign_result result;
-    struct gw__campaign campaign = toy_campaign(TOY_BEACON_NAIVE, &run);
+    struct gw__campaign campaign = sample_campaign(SAMPLE_BEACON_NAIVE, &run);
     char *report = find(&campaign, 1000, &result);
     ck_assert_ptr_nonnull(strstr(result.failure.text, "goes back to start"));
     ck_assert_msg(count_of(&result.fewest, GW__CRASH) == 1 &&
@@ -140,9 +140,9 @@ END_TEST
 
 START_TEST(the_report_repeats_the_failure)
 {
-    struct toy_run run;
+    struct sample_run run;
     static struct gw__campaign_result result;
-    struct gw__campaign campaign = toy_campaign(TOY_BEACON_NAIVE, &run);
+    struct gw__campaign campaign = sample_campaign(SAMPLE_BEACON_NAIVE, &run);
     char *report = find(&campaign, 1000, &result);
     char line[1024];
     snprintf(line, sizeof line, "naive beacon: seed %llu fails: %s\n",
@@ -161,7 +161,7 @@ START_TEST(the_report_repeats_the_failure)
     struct gw__faults again;
     struct gw__trial trial;
     ck_assert_int_eq(gw__faults_parse(faults, (size_t)(end - faults), "report",
-                                      TOY_NODES, &again, NULL),
+                                      SAMPLE_NODES, &again, NULL),
                      GW_OK);
     ck_assert_int_eq(
         gw__campaign_try(&campaign, result.seed, &again, &trial, NULL), GW_OK);
@@ -172,9 +172,9 @@ END_TEST
 
 START_TEST(a_campaign_is_determined_by_its_seeds)
 {
-    struct toy_run run;
+    struct sample_run run;
     static struct gw__campaign_result first, second;
-    struct gw__campaign campaign = toy_campaign(TOY_VOTER_FORGETS, &run);
+    struct gw__campaign campaign = sample_campaign(SAMPLE_VOTER_FORGETS, &run);
     char *report = find(&campaign, 1000, &first);
     char *again = find(&campaign, 1000, &second);
     ck_assert_str_eq(report, again);
@@ -212,9 +212,9 @@ static void always_wrong(void *context, struct gw__sim *sim)
 
 START_TEST(what_fails_without_faults_is_shrunk_to_none)
 {
-    struct toy_run run;
+    struct sample_run run;
     static struct gw__campaign_result result;
-    struct gw__campaign campaign = toy_campaign(TOY_BEACON, &run);
+    struct gw__campaign campaign = sample_campaign(SAMPLE_BEACON, &run);
     campaign.check = always_wrong;
     char *report = find(&campaign, 10, &result);
     ck_assert_uint_eq(result.fewest.count, 0);
@@ -226,10 +226,10 @@ END_TEST
 
 START_TEST(a_network_that_cannot_be_built_is_an_error)
 {
-    struct toy_run run;
+    struct sample_run run;
     struct gw_error why = {0};
     static struct gw__campaign_result result;
-    struct gw__campaign campaign = toy_campaign(TOY_BEACON, &run);
+    struct gw__campaign campaign = sample_campaign(SAMPLE_BEACON, &run);
     campaign.build = build_nothing;
     ck_assert_int_eq(gw__campaign_run(&campaign, 7, 9, NULL, &result, &why),
                      GW_EINVAL);
@@ -247,9 +247,9 @@ static void two_crashes(void *context, struct gw__sim *sim)
 /* Two crashes at a time would be simpler, but the profile has one. */
 START_TEST(shrinking_keeps_within_the_profile)
 {
-    struct toy_run run;
+    struct sample_run run;
     static struct gw__campaign_result result;
-    struct gw__campaign campaign = toy_campaign(TOY_BEACON, &run);
+    struct gw__campaign campaign = sample_campaign(SAMPLE_BEACON, &run);
     campaign.check = two_crashes;
     campaign.faults.down_most = 1;
     campaign.faults.for_least_ns = 20 * MS;
@@ -267,9 +267,9 @@ END_TEST
 
 START_TEST(shrinking_is_bounded)
 {
-    struct toy_run run;
+    struct sample_run run;
     static struct gw__campaign_result result;
-    struct gw__campaign campaign = toy_campaign(TOY_BEACON_NAIVE, &run);
+    struct gw__campaign campaign = sample_campaign(SAMPLE_BEACON_NAIVE, &run);
     campaign.runs_most = 5;
     char *report = find(&campaign, 1000, &result);
     ck_assert_uint_eq(result.shrink_runs, 5);

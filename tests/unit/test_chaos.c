@@ -52,7 +52,7 @@ static unsigned count(const struct chaos *chaos, enum chaos_state state)
 static bool is_allowed(const struct chaos *before, const struct chaos_action *a)
 {
     enum chaos_state was = before->nodes[a->node];
-    bool spare = count(before, CHAOS_ALIVE) > CHAOS_FLOOR;
+    bool spare = count(before, CHAOS_ALIVE) > CHAOS_MIN_ALIVE;
     switch (a->kind) {
     case CHAOS_KILL:
     case CHAOS_PAUSE:
@@ -107,7 +107,7 @@ START_TEST(never_below_two_members)
             ck_assert_msg(is_allowed(&before, &action),
                           "seed %lu, action %u: %s %u", (unsigned long)seed, i,
                           chaos_word(action.kind), action.node);
-            ck_assert_uint_ge(count(&chaos, CHAOS_ALIVE), CHAOS_FLOOR);
+            ck_assert_uint_ge(count(&chaos, CHAOS_ALIVE), CHAOS_MIN_ALIVE);
             ck_assert_uint_ge(action.at_ns, at_ns);
             at_ns = action.at_ns;
         }

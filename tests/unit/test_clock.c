@@ -34,12 +34,14 @@ static void runs_at(double rate)
              real_began = real_ns();
     nap_ms(30);
     uint64_t real_ends = real_ns(), after = gw_now_ns(), real_after = real_ns();
-    double told = (double)(after - before);
-    ck_assert_double_ge(told, rate * (double)(real_ends - real_began) - 1000);
-    ck_assert_double_le(told, rate * (double)(real_after - real_before) + 1000);
+    double set_rate = (double)(after - before);
+    ck_assert_double_ge(set_rate,
+                        rate * (double)(real_ends - real_began) - 1000);
+    ck_assert_double_le(set_rate,
+                        rate * (double)(real_after - real_before) + 1000);
 }
 
-START_TEST(it_runs_as_it_is_told)
+START_TEST(it_runs_at_the_given_rate)
 {
     static const double rates[] = {1, 0.5, 2, 0.1, 10, 1};
     for (unsigned i = 0; i < sizeof rates / sizeof *rates; i++) {
@@ -52,7 +54,7 @@ END_TEST
 
 static _Atomic bool ends, fell;
 
-static void *look(void *context)
+static void *sample_clock(void *context)
 {
     uint64_t last = 0;
     (void)context;
@@ -68,7 +70,7 @@ static void *look(void *context)
 START_TEST(it_never_falls)
 {
     pthread_t thread;
-    ck_assert_int_eq(pthread_create(&thread, NULL, look, NULL), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, sample_clock, NULL), 0);
     for (unsigned i = 0; i < 200; i++)
         gw__clock_set_rate(i % 2 ? 0.1 : 10);
     atomic_store(&ends, true);
@@ -96,7 +98,7 @@ Suite *suite_clock(void)
 {
     Suite *suite = suite_create("clock");
     TCase *tcase = tcase_create("clock");
-    tcase_add_test(tcase, it_runs_as_it_is_told);
+    tcase_add_test(tcase, it_runs_at_the_given_rate);
     tcase_add_test(tcase, it_never_falls);
     tcase_add_test(tcase, a_wait_is_as_long_as_the_clock_needs);
     suite_add_tcase(suite, tcase);

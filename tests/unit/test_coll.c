@@ -20,18 +20,18 @@
 enum { SLICE = 256 };
 
 /* One call, the same on all ranks. */
-struct job {
+struct workload {
     struct gw_call call;
     bool in_place, shared; /* shared: buffers from gw_alloc */
 };
 
 /* Small, so that sums of 17 are exact in bf16 too. */
-static int64_t value(const struct job *job, unsigned rank, size_t i)
+static int64_t value(const struct workload *workload, unsigned rank, size_t i)
 {
     size_t x = i * 7 + rank * 3;
-    if (job->call.op == GW_PROD)
+    if (workload->call.op == GW_PROD)
         return x % 5 == 0 ? 2 : 1;
-    if (job->call.op >= GW_LAND)
+    if (workload->call.op >= GW_LAND)
         return (int64_t)(x % 11 ? 1 + x % 7 : 0);
     return (int64_t)(x % 4);
 }
@@ -41,160 +41,170 @@ static bool is_float(enum gw_dtype type)
     return type >= GW_F16;
 }
 
-static double reduced(const struct job *job, unsigned ranks, size_t i)
+static double reduced(const struct workload *workload, unsigned ranks, size_t i)
 {
-    int64_t sum = value(job, 0, i);
+    int64_t sum = value(workload, 0, i);
     for (unsigned r = 1; r < ranks; r++)
-        sum = fold_whole(job->call.op, sum, value(job, r, i));
-    if (job->call.op >= GW_LAND && job->call.op <= GW_LOR && ranks == 1)
+        sum = reduce_whole(workload->call.op, sum, value(workload, r, i));
+    if (workload->call.op >= GW_LAND && workload->call.op <= GW_LOR &&
+        ranks == 1)
         return (double)sum;
-    if (job->call.op != GW_AVG)
+    if (workload->call.op != GW_AVG)
         return (double)sum;
-    return is_float(job->call.type) ? (double)sum / ranks
-                                    : (double)(sum / (int64_t)ranks);
+    return is_float(workload->call.type) ? (double)sum / ranks
+                                         : (double)(sum / (int64_t)ranks);
 }
 
 /* Elements of `in` and `out` of a rank, before and after. */
-static size_t in_elems(const struct job *job, unsigned ranks)
+static size_t in_elems(const struct workload *workload, unsigned ranks)
 {
-    enum gw_collective c = job->call.collective;
+    enum gw_collective c = workload->call.collective;
     bool blocks = c == GW_SCATTER || c == GW_REDUCE_SCATTER || c == GW_ALLTOALL;
-    return job->call.count * (blocks ? ranks : 1);
+    return workload->call.count * (blocks ? ranks : 1);
 }
 
-static size_t out_elems(const struct job *job, unsigned ranks)
+static size_t out_elems(const struct workload *workload, unsigned ranks)
 {
-    enum gw_collective c = job->call.collective;
+    enum gw_collective c = workload->call.collective;
     bool blocks =
         c == GW_GATHER || c == GW_ALLGATHER || c == GW_ALLTOALL ||
-        (job->in_place && (c == GW_SCATTER || c == GW_REDUCE_SCATTER));
-    return job->call.count * (blocks ? ranks : 1);
+        (workload->in_place && (c == GW_SCATTER || c == GW_REDUCE_SCATTER));
+    return workload->call.count * (blocks ? ranks : 1);
 }
 
 /* Where the input begins in `out` when in place. */
-static size_t own_block(const struct job *job, unsigned rank)
+static size_t own_block(const struct workload *workload, unsigned rank)
 {
-    enum gw_collective c = job->call.collective;
-    return c == GW_GATHER || c == GW_ALLGATHER ? rank * job->call.count : 0;
+    enum gw_collective c = workload->call.collective;
+    return c == GW_GATHER || c == GW_ALLGATHER ? rank * workload->call.count
+                                               : 0;
 }
 
 /* The offset of the result in `out`, its length, and its expected values. */
-static size_t result_elems(const struct job *job, unsigned ranks, unsigned rank)
+static size_t result_elems(const struct workload *workload, unsigned ranks,
+                           unsigned rank)
 {
-    bool root = rank == job->call.root;
-    switch (job->call.collective) {
+    bool root = rank == workload->call.root;
+    switch (workload->call.collective) {
     case GW_BARRIER:
         return 0;
     case GW_REDUCE:
-        return root ? job->call.count : 0;
+        return root ? workload->call.count : 0;
     case GW_GATHER:
-        return root ? job->call.count * ranks : 0;
+        return root ? workload->call.count * ranks : 0;
     case GW_ALLGATHER:
     case GW_ALLTOALL:
-        return job->call.count * ranks;
+        return workload->call.count * ranks;
     default:
-        return job->call.count;
+        return workload->call.count;
     }
 }
 
-static size_t result_begin(const struct job *job, unsigned rank)
+static size_t result_begin(const struct workload *workload, unsigned rank)
 {
-    enum gw_collective c = job->call.collective;
-    bool shifted =
-        job->in_place &&
-        (c == GW_REDUCE_SCATTER || (c == GW_SCATTER && rank == job->call.root));
-    return shifted ? rank * job->call.count : 0;
+    enum gw_collective c = workload->call.collective;
+    bool shifted = workload->in_place &&
+                   (c == GW_REDUCE_SCATTER ||
+                    (c == GW_SCATTER && rank == workload->call.root));
+    return shifted ? rank * workload->call.count : 0;
 }
 
-static double expected(const struct job *job, unsigned ranks, unsigned rank,
-                       size_t i)
+static double expected(const struct workload *workload, unsigned ranks,
+                       unsigned rank, size_t i)
 {
-    size_t n = job->call.count;
-    switch (job->call.collective) {
+    size_t n = workload->call.count;
+    switch (workload->call.collective) {
     case GW_BROADCAST:
-        return (double)value(job, job->call.root, i);
+        return (double)value(workload, workload->call.root, i);
     case GW_SCATTER:
-        return (double)value(job, job->call.root, rank * n + i);
+        return (double)value(workload, workload->call.root, rank * n + i);
     case GW_GATHER:
     case GW_ALLGATHER:
-        return (double)value(job, (unsigned)(i / n), i % n);
+        return (double)value(workload, (unsigned)(i / n), i % n);
     case GW_REDUCE_SCATTER:
-        return reduced(job, ranks, rank * n + i);
+        return reduced(workload, ranks, rank * n + i);
     case GW_ALLTOALL:
-        return (double)value(job, (unsigned)(i / n), rank * n + i % n);
+        return (double)value(workload, (unsigned)(i / n), rank * n + i % n);
     default:
-        return reduced(job, ranks, i);
+        return reduced(workload, ranks, i);
     }
 }
 
-static void describe(const struct gw_comm *comm, const struct job *job,
-                     char *text, size_t room)
+static void describe(const struct gw_comm *comm,
+                     const struct workload *workload, char *text, size_t room)
 {
     snprintf(text, room, "%s %s %s rank %u of %u: %zu %s %s root %u%s%s",
-             gw_comm_wire(comm), gw_collective_name(job->call.collective),
-             job->call.algo ? job->call.algo : "auto", gw_comm_rank(comm),
-             gw_comm_size(comm), job->call.count, gw_dtype_name(job->call.type),
-             gw_redop_name(job->call.op), job->call.root,
-             job->in_place ? " in place" : "", job->shared ? " shared" : "");
+             gw_comm_wire(comm), gw_collective_name(workload->call.collective),
+             workload->call.algo ? workload->call.algo : "auto",
+             gw_comm_rank(comm), gw_comm_size(comm), workload->call.count,
+             gw_dtype_name(workload->call.type),
+             gw_redop_name(workload->call.op), workload->call.root,
+             workload->in_place ? " in place" : "",
+             workload->shared ? " shared" : "");
 }
 
-static void give_up(const struct gw_comm *comm, const struct job *job,
+static void give_up(const struct gw_comm *comm, const struct workload *workload,
                     const char *sentence)
 {
     char text[256];
-    describe(comm, job, text, sizeof text);
+    describe(comm, workload, text, sizeof text);
     fprintf(stderr, "%s: %s\n", text, sentence);
     abort();
 }
 
-static void check_result(const struct gw_comm *comm, const struct job *job,
-                         const void *out)
+static void check_result(const struct gw_comm *comm,
+                         const struct workload *workload, const void *out)
 {
     unsigned p = gw_comm_size(comm), rank = gw_comm_rank(comm);
-    size_t begin = result_begin(job, rank);
-    size_t count = result_elems(job, p, rank);
+    size_t begin = result_begin(workload, rank);
+    size_t count = result_elems(workload, p, rank);
     for (size_t i = 0; i < count; i++) {
-        double want = expected(job, p, rank, i);
-        double got = get_element(out, job->call.type, begin + i);
+        double want = expected(workload, p, rank, i);
+        double got = get_element(out, workload->call.type, begin + i);
         double slack =
-            job->call.op == GW_AVG && is_float(job->call.type) ? 0.01 : 0;
+            workload->call.op == GW_AVG && is_float(workload->call.type) ? 0.01
+                                                                         : 0;
         if (!(fabs(got - want) <= slack)) {
             char why[80];
             snprintf(why, sizeof why, "element %zu is %g, not %g", i, got,
                      want);
-            give_up(comm, job, why);
+            give_up(comm, workload, why);
         }
     }
 }
 
-static void check_counters(const struct gw_comm *comm, const struct job *job)
+static void check_counters(const struct gw_comm *comm,
+                           const struct workload *workload)
 {
     unsigned p = gw_comm_size(comm), rank = gw_comm_rank(comm);
-    struct gw_algo_args args = {.ranks = p, .root = job->call.root};
+    struct gw_algo_args args = {.ranks = p, .root = workload->call.root};
     struct gw_plan *plan;
     struct gw_error why;
     uint64_t messages[64], bytes[64];
-    if (gw_plan_make(job->call.collective, job->call.algo, &args, &plan, &why))
-        give_up(comm, job, why.text);
-    size_t count = job->call.collective == GW_BARRIER ? 0 : job->call.count;
-    gw_plan_price_rank(plan, count, gw_dtype_size(job->call.type), rank,
+    if (gw_plan_make(workload->call.collective, workload->call.algo, &args,
+                     &plan, &why))
+        give_up(comm, workload, why.text);
+    size_t count =
+        workload->call.collective == GW_BARRIER ? 0 : workload->call.count;
+    gw_plan_price_rank(plan, count, gw_dtype_size(workload->call.type), rank,
                        messages, bytes);
     for (unsigned q = 0; q < p; q++) {
         struct gw_counters counted;
         gw_comm_counters(comm, q, &counted);
         if (counted.messages_sent != messages[q] ||
             counted.bytes_sent != bytes[q])
-            give_up(comm, job, "counters differ from the price of the plan");
+            give_up(comm, workload,
+                    "counters differ from the price of the plan");
     }
     /* A receiver counts as its own what the senders' prices predict for it. */
     for (unsigned q = 0; q < p; q++) {
         struct gw_counters counted;
         gw_comm_counters(comm, q, &counted);
-        gw_plan_price_rank(plan, count, gw_dtype_size(job->call.type), q,
+        gw_plan_price_rank(plan, count, gw_dtype_size(workload->call.type), q,
                            messages, bytes);
         if (counted.messages_received != messages[rank] ||
             counted.bytes_received != bytes[rank])
-            give_up(comm, job, "what was received differs from the price");
+            give_up(comm, workload, "what was received differs from the price");
     }
     gw_plan_destroy(&plan);
 }
@@ -215,41 +225,41 @@ static void free_buffer(bool shared, void *memory)
         free(memory);
 }
 
-static void run_job(struct gw_comm *comm, const struct job *job)
+static void run_workload(struct gw_comm *comm, const struct workload *workload)
 {
     unsigned p = gw_comm_size(comm), rank = gw_comm_rank(comm);
-    struct gw_call call = job->call;
+    struct gw_call call = workload->call;
     size_t elem = gw_dtype_size(call.type);
-    size_t ins = in_elems(job, p), outs = out_elems(job, p);
-    if (job->in_place && outs < ins)
+    size_t ins = in_elems(workload, p), outs = out_elems(workload, p);
+    if (workload->in_place && outs < ins)
         outs = ins;
-    unsigned char *in = new_buffer(job->shared, ins * elem + 64);
-    unsigned char *out = new_buffer(job->shared, outs * elem + 64);
+    unsigned char *in = new_buffer(workload->shared, ins * elem + 64);
+    unsigned char *out = new_buffer(workload->shared, outs * elem + 64);
     memset(out, 0x55, outs * elem + 64);
-    unsigned char *from = job->in_place ? out : in;
-    size_t begin = job->in_place ? own_block(job, rank) : 0;
+    unsigned char *from = workload->in_place ? out : in;
+    size_t begin = workload->in_place ? own_block(workload, rank) : 0;
     for (size_t i = 0; i < ins; i++)
-        put_element(from, call.type, begin + i, value(job, rank, i));
+        put_element(from, call.type, begin + i, value(workload, rank, i));
     unsigned char *before = malloc(ins * elem + 1);
     if (!before)
         abort();
     memcpy(before, in, ins * elem);
-    call.in = job->in_place ? GW_IN_PLACE : in;
+    call.in = workload->in_place ? GW_IN_PLACE : in;
     call.out = out;
     gw_comm_counters_reset(comm);
     if (gw_run(comm, &call))
-        give_up(comm, job, gw_comm_error(comm)->text);
-    check_result(comm, job, out);
+        give_up(comm, workload, gw_comm_error(comm)->text);
+    check_result(comm, workload, out);
     if (memcmp(before, in, ins * elem) != 0)
-        give_up(comm, job, "the input was changed");
+        give_up(comm, workload, "the input was changed");
     for (size_t i = outs * elem; i < outs * elem + 64; i++)
         if (out[i] != 0x55)
-            give_up(comm, job, "bytes behind the output were changed");
+            give_up(comm, workload, "bytes behind the output were changed");
     if (call.algo)
-        check_counters(comm, job);
+        check_counters(comm, workload);
     free(before);
-    free_buffer(job->shared, in);
-    free_buffer(job->shared, out);
+    free_buffer(workload->shared, in);
+    free_buffer(workload->shared, out);
 }
 
 /* Every algorithm with one shape; types and reductions rotate. */
@@ -264,20 +274,21 @@ static void sweep(struct gw_comm *comm, void *context)
         if (!list[a]->valid(p))
             continue;
         for (unsigned k = 0; k < sizeof counts / sizeof *counts; k++, turn++) {
-            struct job job = {.call = {.collective = list[a]->collective,
-                                       .algo = list[a]->name,
-                                       .count = counts[k],
-                                       .type = turn % GW_DTYPE_COUNT,
-                                       .op = turn / 5 % GW_REDOP_COUNT},
-                              .in_place = turn % 3 == 0,
-                              .shared = turn % 2 == 0};
-            if (gw_collective_rooted(job.call.collective))
-                job.call.root = turn % p;
-            if (!gw_redop_allowed(job.call.op, job.call.type))
-                job.call.op = turn % GW_LAND;
-            if (job.call.collective == GW_BARRIER)
-                job.call.count = 0;
-            run_job(comm, &job);
+            struct workload workload = {
+                .call = {.collective = list[a]->collective,
+                         .algo = list[a]->name,
+                         .count = counts[k],
+                         .type = turn % GW_DTYPE_COUNT,
+                         .op = turn / 5 % GW_REDOP_COUNT},
+                .in_place = turn % 3 == 0,
+                .shared = turn % 2 == 0};
+            if (gw_collective_rooted(workload.call.collective))
+                workload.call.root = turn % p;
+            if (!gw_redop_allowed(workload.call.op, workload.call.type))
+                workload.call.op = turn % GW_LAND;
+            if (workload.call.collective == GW_BARRIER)
+                workload.call.count = 0;
+            run_workload(comm, &workload);
         }
     }
 }
@@ -324,13 +335,14 @@ static void all_types(struct gw_comm *comm, void *context)
         for (unsigned op = 0; op < GW_REDOP_COUNT; op++) {
             if (!gw_redop_allowed((enum gw_redop)op, (enum gw_dtype)type))
                 continue;
-            struct job job = {.call = {.collective = GW_ALLREDUCE,
-                                       .algo = op % 2 ? "ring" : "partitioned",
-                                       .count = 700,
-                                       .type = (enum gw_dtype)type,
-                                       .op = (enum gw_redop)op},
-                              .shared = op % 2};
-            run_job(comm, &job);
+            struct workload workload = {
+                .call = {.collective = GW_ALLREDUCE,
+                         .algo = op % 2 ? "ring" : "partitioned",
+                         .count = 700,
+                         .type = (enum gw_dtype)type,
+                         .op = (enum gw_redop)op},
+                .shared = op % 2};
+            run_workload(comm, &workload);
         }
 }
 
@@ -351,11 +363,11 @@ static void large(struct gw_comm *comm, void *context)
         GW_ALLREDUCE,      GW_BROADCAST, GW_REDUCE, GW_ALLGATHER,
         GW_REDUCE_SCATTER, GW_ALLTOALL,  GW_GATHER, GW_SCATTER};
     for (unsigned i = 0; i < 4 * sizeof ops / sizeof *ops; i++) {
-        struct job job = {
+        struct workload workload = {
             .call = {.collective = ops[i / 4], .count = 300001, .type = GW_F32},
             .in_place = i % 2 && ops[i / 4] != GW_BROADCAST,
             .shared = i / 2 % 2};
-        run_job(comm, &job);
+        run_workload(comm, &workload);
     }
 }
 

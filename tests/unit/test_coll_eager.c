@@ -118,7 +118,7 @@ static void overlapping(struct gw_comm *comm, void *context)
     MUST(strstr(gw_comm_error(comm)->text, "overlap"));
 }
 
-START_TEST(buffers_are_looked_at_each_time)
+START_TEST(buffers_are_inspected_each_time)
 {
     on_shm(overlapping, NULL);
 }
@@ -155,7 +155,7 @@ Suite *suite_coll_eager(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, any_order_of_kinds_gives_the_same_results);
     tcase_add_test(tcase, every_call_counts_what_the_first_counted);
-    tcase_add_test(tcase, buffers_are_looked_at_each_time);
+    tcase_add_test(tcase, buffers_are_inspected_each_time);
     tcase_add_test(tcase, ranks_that_never_wait_find_that_they_differ);
     suite_add_tcase(suite, tcase);
     return suite;

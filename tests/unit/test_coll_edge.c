@@ -54,7 +54,7 @@ START_TEST(more_buffers_than_mappings)
 }
 END_TEST
 
-START_TEST(freed_memory_is_given_back_though_it_is_mapped)
+START_TEST(freed_memory_is_returned_though_it_is_mapped)
 {
     enum { BYTES = 1 << 20 };
     struct gw__region region;
@@ -299,12 +299,13 @@ START_TEST(all_have_windows_or_none)
 {
     struct setup setups[2] = {0};
     pthread_t threads[2];
-    char meeting[60];
-    snprintf(meeting, sizeof meeting, "ipc://@gradwire-edge-%d", (int)getpid());
+    char rendezvous[60];
+    snprintf(rendezvous, sizeof rendezvous, "ipc://@gradwire-edge-%d",
+             (int)getpid());
     for (unsigned r = 0; r < 2; r++) {
         setups[r].config = (struct gw_comm_config){.rank = r,
                                                    .size = 2,
-                                                   .rendezvous = meeting,
+                                                   .rendezvous = rendezvous,
                                                    .wire = "shm",
                                                    .no_windows = r == 1};
         ck_assert_int_eq(pthread_create(&threads[r], NULL, set_up, &setups[r]),
@@ -327,7 +328,7 @@ Suite *suite_coll_edge(void)
     TCase *tcase = tcase_create("edges");
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, more_buffers_than_mappings, 0, SHM_WIRES);
-    tcase_add_test(tcase, freed_memory_is_given_back_though_it_is_mapped);
+    tcase_add_test(tcase, freed_memory_is_returned_though_it_is_mapped);
     tcase_add_test(tcase, another_file_is_not_mapped);
     tcase_add_loop_test(tcase, inputs_wait_for_late_readers, 0,
                         OVERWRITING * WIRES);

@@ -48,7 +48,7 @@ START_TEST(a_rank_that_has_closed_is_named)
 END_TEST
 
 /* The receiver has closed and never receives the message. */
-static void sends_to_nobody(struct gw_comm *comm, void *context)
+static void sends_unreceived(struct gw_comm *comm, void *context)
 {
     (void)context;
     enum { N = 5000 };
@@ -65,7 +65,7 @@ static void sends_to_nobody(struct gw_comm *comm, void *context)
 
 START_TEST(a_send_to_a_rank_that_closes_ends)
 {
-    on_wire(_i, 2, 0, sends_to_nobody, NULL);
+    on_wire(_i, 2, 0, sends_unreceived, NULL);
 }
 END_TEST
 
@@ -144,7 +144,7 @@ static void root_is_late(struct gw_comm *comm, void *context)
     gw_free(out);
 }
 
-START_TEST(memory_that_was_given_up_is_not_summed)
+START_TEST(abandoned_memory_is_not_summed)
 {
     on_wire(_i, 3, 100, root_is_late, NULL); /* shm only: others copy */
 }
@@ -181,7 +181,7 @@ static void one_is_slow(struct gw_comm *comm, void *context)
     gw_free(out);
 }
 
-START_TEST(memory_that_was_given_up_is_not_written)
+START_TEST(abandoned_memory_is_not_written)
 {
     on_wire(0, 3, 90, one_is_slow, NULL);
 }
@@ -225,9 +225,8 @@ Suite *suite_coll_end(void)
     tcase_add_loop_test(tcase, a_rank_that_has_closed_is_named, 0, 2 * WIRES);
     tcase_add_loop_test(tcase, a_send_to_a_rank_that_closes_ends, 0, WIRES);
     tcase_add_loop_test(tcase, abandoned_calls_fail_on_all, 0, 2 * WIRES);
-    tcase_add_loop_test(tcase, memory_that_was_given_up_is_not_summed, 0,
-                        SHM_WIRES);
-    tcase_add_test(tcase, memory_that_was_given_up_is_not_written);
+    tcase_add_loop_test(tcase, abandoned_memory_is_not_summed, 0, SHM_WIRES);
+    tcase_add_test(tcase, abandoned_memory_is_not_written);
     tcase_add_loop_test(tcase, time_spent_elsewhere_is_no_timeout, 0,
                         SHM_WIRES);
     suite_add_tcase(suite, tcase);

@@ -17,43 +17,43 @@ Suite *suite_coll_events(void);
 enum { RANKS = 3, KEPT = 256 };
 
 /* The events of the ranks, each in its own order. */
-struct hearing {
+struct event_record {
     struct gw_sink sink;
     struct gw_event events[32][KEPT]; /* [rank or node] */
     _Atomic unsigned count[32];
 };
 
-static struct hearing hearing;
+static struct event_record event_record;
 
-static void hear(struct gw_sink *sink, const struct gw_event *event)
+static void record_event(struct gw_sink *sink, const struct gw_event *event)
 {
     (void)sink;
-    unsigned n = atomic_load(&hearing.count[event->rank]);
+    unsigned n = atomic_load(&event_record.count[event->rank]);
     if (n == KEPT)
         abort();
-    hearing.events[event->rank][n] = *event;
-    atomic_store(&hearing.count[event->rank], n + 1);
+    event_record.events[event->rank][n] = *event;
+    atomic_store(&event_record.count[event->rank], n + 1);
 }
 
 static void listen(void)
 {
-    memset(&hearing, 0, sizeof hearing);
-    hearing.sink.emit = hear;
+    memset(&event_record, 0, sizeof event_record);
+    event_record.sink.emit = record_event;
 }
 
-static unsigned heard(unsigned who, enum gw_event_kind kind)
+static unsigned count_of(unsigned who, enum gw_event_kind kind)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < atomic_load(&hearing.count[who]); i++)
-        count += hearing.events[who][i].kind == kind;
+    for (unsigned i = 0; i < atomic_load(&event_record.count[who]); i++)
+        count += event_record.events[who][i].kind == kind;
     return count;
 }
 
 static const struct gw_event *last(unsigned who, enum gw_event_kind kind)
 {
-    for (unsigned i = atomic_load(&hearing.count[who]); i-- > 0;)
-        if (hearing.events[who][i].kind == kind)
-            return &hearing.events[who][i];
+    for (unsigned i = atomic_load(&event_record.count[who]); i-- > 0;)
+        if (event_record.events[who][i].kind == kind)
+            return &event_record.events[who][i];
     return NULL;
 }
 
@@ -73,7 +73,8 @@ static void give_up(struct gw_comm *comm, void *context)
             abort();
         return;
     }
-    while (heard(0, GW_EV_OP_BEGIN) < BEGUN || heard(1, GW_EV_OP_BEGIN) < BEGUN)
+    while (count_of(0, GW_EV_OP_BEGIN) < BEGUN ||
+           count_of(1, GW_EV_OP_BEGIN) < BEGUN)
         sched_yield();
     gw_comm_abort(comm, GW_EINTR, "enough");
 }
@@ -89,10 +90,11 @@ START_TEST(a_call_that_fails_ends_with_its_code)
     listen();
     struct gw_comm_config config = {.wire = ways[_i].wire,
                                     .no_windows = ways[_i].no_windows,
-                                    .events = &hearing.sink};
+                                    .events = &event_record.sink};
     run_ranks(&config, RANKS, give_up, NULL);
     for (unsigned r = 0; r < RANKS; r++) {
-        ck_assert_uint_eq(heard(r, GW_EV_OP_BEGIN), heard(r, GW_EV_OP_END));
+        ck_assert_uint_eq(count_of(r, GW_EV_OP_BEGIN),
+                          count_of(r, GW_EV_OP_END));
         const struct gw_event *end = last(r, GW_EV_OP_END);
         ck_assert_int_eq(end->value, r < RANKS - 1 ? GW_EINTR : GW_OK);
         ck_assert_uint_eq(end->op, last(r, GW_EV_OP_BEGIN)->op);
@@ -107,22 +109,22 @@ static void come_late(struct gw_comm *comm, void *context)
 {
     double in[4] = {1}, out[4];
     (void)context;
-    while (gw_comm_rank(comm) == 1 && heard(0, GW_EV_WAIT) < 2)
+    while (gw_comm_rank(comm) == 1 && count_of(0, GW_EV_WAIT) < 2)
         sched_yield();
     if (gw_allreduce(comm, in, out, 4, GW_F64, GW_SUM))
         abort();
 }
 
-START_TEST(who_waits_says_for_whom)
+START_TEST(who_waits_reports_for_whom)
 {
     listen();
     struct gw_comm_config config = {.wire = ways[_i].wire,
                                     .no_windows = ways[_i].no_windows,
-                                    .events = &hearing.sink};
+                                    .events = &event_record.sink};
     run_ranks(&config, 2, come_late, NULL);
     const struct gw_event *wait = last(0, GW_EV_WAIT), *before = NULL;
-    for (unsigned i = 0; i < hearing.count[0]; i++) {
-        const struct gw_event *event = &hearing.events[0][i];
+    for (unsigned i = 0; i < event_record.count[0]; i++) {
+        const struct gw_event *event = &event_record.events[0][i];
         if (event->kind != GW_EV_WAIT)
             continue;
         ck_assert_uint_eq(event->peer, 1);
@@ -136,7 +138,7 @@ START_TEST(who_waits_says_for_whom)
     }
     ck_assert_uint_eq(wait->op, last(0, GW_EV_OP_END)->op);
     ck_assert_int_ge(wait->value, 50000000);
-    ck_assert_uint_eq(heard(1, GW_EV_WAIT), 0);
+    ck_assert_uint_eq(count_of(1, GW_EV_WAIT), 0);
 }
 END_TEST
 
@@ -149,7 +151,7 @@ START_TEST(a_ring_speaks_of_nodes)
     struct elastic_ring ring = ring_of(ring_wires[_i], P);
     struct share shares[RING_MOST];
     for (unsigned r = 0; r < P; r++)
-        ring.sinks[r] = &hearing.sink;
+        ring.sinks[r] = &event_record.sink;
     ring_open(&ring);
     for (unsigned r = 0; r < P; r++) {
         share_init(&shares[r], &ring, r, 1000, true);
@@ -161,10 +163,10 @@ START_TEST(a_ring_speaks_of_nodes)
         unsigned node = ring.nodes[r];
         ck_assert_int_eq(shares[r].err, GW_OK);
         /* No event but the op's: connecting emits none. */
-        ck_assert_uint_eq(heard(node, GW_EV_OP_BEGIN), 1);
-        ck_assert_uint_eq(heard(node, GW_EV_OP_END), 1);
-        ck_assert_uint_eq(heard(node, GW_EV_SEND), 2 * (P - 1));
-        ck_assert_uint_eq(heard(node, GW_EV_APPLY), 2 * (P - 1));
+        ck_assert_uint_eq(count_of(node, GW_EV_OP_BEGIN), 1);
+        ck_assert_uint_eq(count_of(node, GW_EV_OP_END), 1);
+        ck_assert_uint_eq(count_of(node, GW_EV_SEND), 2 * (P - 1));
+        ck_assert_uint_eq(count_of(node, GW_EV_APPLY), 2 * (P - 1));
         ck_assert_int_eq(last(node, GW_EV_OP_END)->value, GW_OK);
         ck_assert_int_eq(last(node, GW_EV_OP_BEGIN)->value, GW_ALLREDUCE);
         ck_assert_uint_eq(last(node, GW_EV_OP_BEGIN)->bytes, 8000);
@@ -172,9 +174,9 @@ START_TEST(a_ring_speaks_of_nodes)
                           ring.nodes[(r + 1) % P]);
         ck_assert_uint_eq(last(node, GW_EV_APPLY)->peer,
                           ring.nodes[(r + P - 1) % P]);
-        for (unsigned i = 0; i < hearing.count[node]; i++) {
-            ck_assert_uint_eq(hearing.events[node][i].epoch, 7);
-            ck_assert_uint_eq(hearing.events[node][i].op, OP);
+        for (unsigned i = 0; i < event_record.count[node]; i++) {
+            ck_assert_uint_eq(event_record.events[node][i].epoch, 7);
+            ck_assert_uint_eq(event_record.events[node][i].op, OP);
         }
         ck_assert_uint_eq(shares[r].contributors.moved, 4 * (P - 1));
         share_fini(&shares[r], true);
@@ -188,7 +190,7 @@ Suite *suite_coll_events(void)
     Suite *suite = suite_create("coll_events");
     TCase *events = tcase_create("coll/events");
     tcase_add_loop_test(events, a_call_that_fails_ends_with_its_code, 0, WAYS);
-    tcase_add_loop_test(events, who_waits_says_for_whom, 0, WAYS);
+    tcase_add_loop_test(events, who_waits_reports_for_whom, 0, WAYS);
     tcase_add_loop_test(events, a_ring_speaks_of_nodes, 0, RING_WIRES);
     suite_add_tcase(suite, events);
     return suite;

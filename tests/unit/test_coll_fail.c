@@ -25,23 +25,24 @@ enum { WIRES = 3, RANKS = 4, VICTIM = 2 };
 /* ---- a killed rank ---- */
 
 /* A rank's message to the test: that it is busy, then its result. */
-struct note {
+struct rank_report {
     unsigned rank;
     enum gw_err code; /* GW_PENDING: under way */
     bool input_kept;
     char text[512];
 };
 
-static void tell(int fd, const struct note *note)
+static void send_report(int fd, const struct rank_report *report)
 {
-    if (write(fd, note, sizeof *note) != (ssize_t)sizeof *note)
+    if (write(fd, report, sizeof *report) != (ssize_t)sizeof *report)
         _exit(3);
 }
 
 static void loop_until_failure(struct gw_comm *comm, const char *algo, int fd)
 {
     enum { N = 50000 };
-    struct note note = {.rank = gw_comm_rank(comm), .code = GW_PENDING};
+    struct rank_report report = {.rank = gw_comm_rank(comm),
+                                 .code = GW_PENDING};
     float *in = malloc(N * sizeof *in), *out = malloc(N * sizeof *out);
     if (!in || !out)
         _exit(3);
@@ -57,23 +58,23 @@ static void loop_until_failure(struct gw_comm *comm, const char *algo, int fd)
     for (unsigned round = 0; !err; round++) {
         err = gw_run(comm, &call);
         if (round == 3)
-            tell(fd, &note);
+            send_report(fd, &report);
     }
-    note.code = err;
-    note.input_kept = true;
+    report.code = err;
+    report.input_kept = true;
     for (size_t i = 0; i < N; i++)
-        note.input_kept &= in[i] == (float)i;
-    snprintf(note.text, sizeof note.text, "%s", gw_comm_error(comm)->text);
-    tell(fd, &note);
+        report.input_kept &= in[i] == (float)i;
+    snprintf(report.text, sizeof report.text, "%s", gw_comm_error(comm)->text);
+    send_report(fd, &report);
     free(in);
     free(out);
 }
 
-static void child(const char *wire, const char *meeting, unsigned rank,
-                  const char *algo, int fd)
+static void rank_main(const char *wire, const char *rendezvous, unsigned rank,
+                      const char *algo, int fd)
 {
     struct gw_comm_config config = {
-        .rank = rank, .size = RANKS, .rendezvous = meeting, .wire = wire};
+        .rank = rank, .size = RANKS, .rendezvous = rendezvous, .wire = wire};
     struct gw_comm *comm;
     struct gw_error why;
     if (gw_comm_create(&config, &comm, &why)) {
@@ -85,45 +86,46 @@ static void child(const char *wire, const char *meeting, unsigned rank,
     _exit(0);
 }
 
-static struct note next_note(int fd, int timeout_ms)
+static struct rank_report next_report(int fd, int timeout_ms)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
-    struct note note;
+    struct rank_report report;
     ck_assert_int_eq(poll(&ready, 1, timeout_ms), 1);
-    ck_assert_int_eq(read(fd, &note, sizeof note), sizeof note);
-    return note;
+    ck_assert_int_eq(read(fd, &report, sizeof report), sizeof report);
+    return report;
 }
 
 static const char *const algos[] = {"ring", "partitioned"};
 
 START_TEST(a_killed_rank_is_named_by_all)
 {
-    char meeting[80];
+    char rendezvous[80];
     int pipes[2];
     pid_t pids[RANKS];
-    snprintf(meeting, sizeof meeting, "ipc://@gradwire-kill-%d-%d",
+    snprintf(rendezvous, sizeof rendezvous, "ipc://@gradwire-kill-%d-%d",
              (int)getpid(), _i);
     ck_assert_int_eq(pipe(pipes), 0);
     for (unsigned r = 0; r < RANKS; r++) {
         pids[r] = fork();
         ck_assert_int_ge(pids[r], 0);
         if (pids[r] == 0)
-            child(wires[_i % WIRES], meeting, r, algos[_i / WIRES], pipes[1]);
+            rank_main(wires[_i % WIRES], rendezvous, r, algos[_i / WIRES],
+                      pipes[1]);
     }
     for (unsigned r = 0; r < RANKS; r++)
-        ck_assert_int_eq(next_note(pipes[0], 20000).code, GW_PENDING);
+        ck_assert_int_eq(next_report(pipes[0], 20000).code, GW_PENDING);
     uint64_t killed_ns = gw_now_ns();
     kill(pids[VICTIM], SIGKILL);
     char want[40];
     snprintf(want, sizeof want, "rank %d", VICTIM);
     for (unsigned r = 0; r < RANKS - 1; r++) {
-        struct note note = next_note(pipes[0], 10000);
-        ck_assert_msg(note.code == GW_ELOST, "rank %u: %s: %s", note.rank,
-                      gw_err_name(note.code), note.text);
-        ck_assert_msg(strstr(note.text, want), "rank %u: %s", note.rank,
-                      note.text);
-        ck_assert_msg(strstr(note.text, "allreduce op"), "%s", note.text);
-        ck_assert(note.input_kept);
+        struct rank_report report = next_report(pipes[0], 10000);
+        ck_assert_msg(report.code == GW_ELOST, "rank %u: %s: %s", report.rank,
+                      gw_err_name(report.code), report.text);
+        ck_assert_msg(strstr(report.text, want), "rank %u: %s", report.rank,
+                      report.text);
+        ck_assert_msg(strstr(report.text, "allreduce op"), "%s", report.text);
+        ck_assert(report.input_kept);
     }
     ck_assert_uint_lt(gw_now_ns() - killed_ns, UINT64_C(10000000000));
     for (unsigned r = 0; r < RANKS; r++) {
@@ -220,7 +222,7 @@ static void one_stays_away(struct gw_comm *comm, void *context)
     MUST(strstr(gw_comm_error(comm)->text, "allreduce op"));
 }
 
-START_TEST(a_timeout_says_whom_it_waits_for)
+START_TEST(a_timeout_names_whom_it_waits_for)
 {
     struct gw_comm_config config = {.wire = wires[_i % WIRES],
                                     .timeout_ms = 200};
@@ -337,7 +339,7 @@ Suite *suite_coll_fail(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_killed_rank_is_named_by_all, 0, 2 * WIRES);
     tcase_add_loop_test(tcase, calls_that_differ_are_named, 0, 4 * WIRES);
-    tcase_add_loop_test(tcase, a_timeout_says_whom_it_waits_for, 0, WIRES);
+    tcase_add_loop_test(tcase, a_timeout_names_whom_it_waits_for, 0, WIRES);
     tcase_add_loop_test(tcase, an_abort_reaches_all, 0, WIRES);
     tcase_add_loop_test(tcase, bad_calls_are_refused_on_all_ranks, 0, BAD);
     tcase_add_test(tcase, an_open_rendezvous_needs_a_key);

@@ -31,35 +31,36 @@ static const struct wire_case wires[] = {
 enum { WIRES = sizeof wires / sizeof *wires };
 
 /* A rank's message to the test: that it is busy, then its result. */
-struct note {
+struct rank_report {
     unsigned rank;
     enum gw_err code; /* GW_PENDING: busy */
     bool inputs_kept;
     char text[400];
 };
 
-static void tell(struct gw_comm *comm, enum gw_err code, bool inputs_kept,
-                 const int *fd)
+static void send_report(struct gw_comm *comm, enum gw_err code,
+                        bool inputs_kept, const int *fd)
 {
-    struct note note = {
+    struct rank_report report = {
         .rank = gw_comm_rank(comm), .code = code, .inputs_kept = inputs_kept};
-    snprintf(note.text, sizeof note.text, "%.399s", gw_comm_error(comm)->text);
-    if (write(*fd, &note, sizeof note) != (ssize_t)sizeof note)
+    snprintf(report.text, sizeof report.text, "%.399s",
+             gw_comm_error(comm)->text);
+    if (write(*fd, &report, sizeof report) != (ssize_t)sizeof report)
         _exit(3);
 }
 
 static void begun(struct gw_comm *comm, void *context)
 {
-    tell(comm, GW_PENDING, true, context);
+    send_report(comm, GW_PENDING, true, context);
 }
 
 static void failed(struct gw_comm *comm, enum gw_err err, bool inputs_kept,
                    void *context)
 {
-    tell(comm, err, inputs_kept, context);
+    send_report(comm, err, inputs_kept, context);
 }
 
-static void child(const struct gw_comm_config *config, struct stress stress)
+static void rank_main(const struct gw_comm_config *config, struct stress stress)
 {
     struct gw_comm *comm;
     struct gw_error why;
@@ -86,15 +87,15 @@ static void start(struct run *run, const struct wire_case *c,
 {
     static const size_t slices[] = {0, 256, 4096};
     size_t slice_bytes = slices[gw_rng_below(rng, 3)];
-    char meeting[80];
+    char rendezvous[80];
     int pipes[2];
-    snprintf(meeting, sizeof meeting, "ipc://@gradwire-kill-%d-%" PRIx64,
+    snprintf(rendezvous, sizeof rendezvous, "ipc://@gradwire-kill-%d-%" PRIx64,
              (int)getpid(), run->seed);
     ck_assert_int_eq(pipe(pipes), 0);
     for (unsigned r = 0; r < run->ranks; r++) {
         struct gw_comm_config config = {.rank = r,
                                         .size = run->ranks,
-                                        .rendezvous = meeting,
+                                        .rendezvous = rendezvous,
                                         .wire = c->wire,
                                         .no_windows = c->no_windows,
                                         .slice_bytes = slice_bytes};
@@ -108,7 +109,7 @@ static void start(struct run *run, const struct wire_case *c,
         run->pids[r] = fork();
         ck_assert_int_ge(run->pids[r], 0);
         if (run->pids[r] == 0)
-            child(&config, stress);
+            rank_main(&config, stress);
     }
     run->fd = pipes[0];
     close(pipes[1]);
@@ -123,22 +124,22 @@ static void await(const struct run *run, int timeout_ms, const char *what)
                   run->seed);
 }
 
-static void take_note(const struct run *run, bool busy)
+static void check_report(const struct run *run, bool busy)
 {
-    struct note note;
+    struct rank_report report;
     await(run, busy ? 20000 : LIMIT_MS, busy ? "start" : "error");
-    ck_assert_int_eq(read(run->fd, &note, sizeof note), sizeof note);
+    ck_assert_int_eq(read(run->fd, &report, sizeof report), sizeof report);
     char want[40];
     snprintf(want, sizeof want, "rank %u", run->victim);
-    bool good = busy ? note.code == GW_PENDING
-                     : note.code == GW_ELOST && note.inputs_kept &&
-                           strstr(note.text, want);
+    bool good = busy ? report.code == GW_PENDING
+                     : report.code == GW_ELOST && report.inputs_kept &&
+                           strstr(report.text, want);
     ck_assert_msg(good,
                   "%s, %u ranks, rank %u killed: rank %u: %s: %s%s; seed "
                   "%" PRIu64,
-                  run->wire, run->ranks, run->victim, note.rank,
-                  gw_err_name(note.code), note.text,
-                  note.inputs_kept ? "" : " (and an input was written)",
+                  run->wire, run->ranks, run->victim, report.rank,
+                  gw_err_name(report.code), report.text,
+                  report.inputs_kept ? "" : " (and an input was written)",
                   run->seed);
 }
 
@@ -168,15 +169,15 @@ static void kill_one(const struct wire_case *c, uint64_t seed)
     useconds_t delay_us = (useconds_t)gw_rng_below(&rng, DELAY_US);
     start(&run, c, &rng);
     for (unsigned r = 0; r < run.ranks; r++)
-        take_note(&run, true);
+        check_report(&run, true);
     usleep(delay_us);
     kill(run.pids[run.victim], SIGKILL);
     for (unsigned r = 1; r < run.ranks; r++)
-        take_note(&run, false);
+        check_report(&run, false);
     await_ends(&run);
 }
 
-START_TEST(survivors_are_told)
+START_TEST(survivors_are_notified)
 {
     uint64_t seed = stress_seed();
     uint64_t limit = (uint64_t)(stress_seconds(2) / WIRES * 1e9);
@@ -195,7 +196,7 @@ Suite *suite_coll_kill(void)
     for (int i = 0; i < WIRES; i++) {
         TCase *tcase = tcase_create(wires[i].name);
         tcase_set_timeout(tcase, 60 + stress_seconds(0));
-        tcase_add_loop_test(tcase, survivors_are_told, i, i + 1);
+        tcase_add_loop_test(tcase, survivors_are_notified, i, i + 1);
         suite_add_tcase(suite, tcase);
     }
     return suite;

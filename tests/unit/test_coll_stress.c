@@ -38,9 +38,9 @@ static void run(struct gw_comm *comm, void *context)
 static void run_processes(const struct gw_comm_config *common, unsigned ranks,
                           const struct stress *stress)
 {
-    char meeting[80];
+    char rendezvous[80];
     pid_t pids[16];
-    snprintf(meeting, sizeof meeting, "ipc://@gradwire-stress-%d-%llx",
+    snprintf(rendezvous, sizeof rendezvous, "ipc://@gradwire-stress-%d-%llx",
              (int)getpid(), (unsigned long long)stress->seed);
     for (unsigned r = 0; r < ranks; r++) {
         pids[r] = fork();
@@ -52,7 +52,7 @@ static void run_processes(const struct gw_comm_config *common, unsigned ranks,
         struct gw_error why;
         config.rank = r;
         config.size = ranks;
-        config.rendezvous = meeting;
+        config.rendezvous = rendezvous;
         if (gw_comm_create(&config, &comm, &why)) {
             fprintf(stderr, "%s\n", why.text);
             _exit(1);

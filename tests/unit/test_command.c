@@ -106,7 +106,7 @@ START_TEST(options_stand_anywhere)
 }
 END_TEST
 
-START_TEST(letters_bundle)
+START_TEST(option_letters_bundle)
 {
     expect_paint("paint -pn5 a",
                  "n=5 b=4096 d=0 g=0.5 shade=- brush=flat p=1 seed=1: a");
@@ -146,7 +146,7 @@ START_TEST(a_random_seed_is_drawn)
 }
 END_TEST
 
-START_TEST(bad_values_say_what_is_wanted)
+START_TEST(bad_values_name_what_is_wanted)
 {
     expect_error("paint a -n x", 64, "-n must be a whole number, not \"x\"");
     expect_error("paint a -n -1", 64, "-n must be a whole number, not \"-1\"");
@@ -283,23 +283,25 @@ START_TEST(distance_counts_edits)
 }
 END_TEST
 
-START_TEST(only_near_words_are_suggested)
+START_TEST(only_similar_words_are_suggested)
 {
-    struct suggestion near;
+    struct suggestion suggested;
     char text[96];
-    suggestion_begin(&near, "al");
-    suggestion_offer(&near, "tcp");
-    ck_assert_str_eq(suggestion_text(&near, text), "");
-    suggestion_offer(&near, "allreduce"); /* cut short */
-    ck_assert_str_eq(suggestion_text(&near, text),
+    suggestion_begin(&suggested, "al");
+    suggestion_offer(&suggested, "tcp");
+    ck_assert_str_eq(suggestion_text(&suggested, text), "");
+    suggestion_offer(&suggested, "allreduce"); /* cut short */
+    ck_assert_str_eq(suggestion_text(&suggested, text),
                      "; did you mean \"allreduce\"?");
-    suggestion_begin(&near, "tpc");
-    suggestion_offer(&near, "ipc");
-    suggestion_offer(&near, "tcp"); /* as near, but with the same beginning */
-    ck_assert_str_eq(suggestion_text(&near, text), "; did you mean \"tcp\"?");
-    suggestion_begin(&near, "x");
-    suggestion_offer(&near, "y");
-    ck_assert_str_eq(suggestion_text(&near, text), "");
+    suggestion_begin(&suggested, "tpc");
+    suggestion_offer(&suggested, "ipc");
+    suggestion_offer(&suggested,
+                     "tcp"); /* as near, but with the same beginning */
+    ck_assert_str_eq(suggestion_text(&suggested, text),
+                     "; did you mean \"tcp\"?");
+    suggestion_begin(&suggested, "x");
+    suggestion_offer(&suggested, "y");
+    ck_assert_str_eq(suggestion_text(&suggested, text), "");
 }
 END_TEST
 
@@ -307,12 +309,12 @@ Suite *suite_command(void)
 {
     const TTest *const tests[] = {
         options_stand_anywhere,
-        letters_bundle,
+        option_letters_bundle,
         two_dashes_end_the_options,
         the_last_of_an_option_counts,
         each_kind_of_value,
         a_random_seed_is_drawn,
-        bad_values_say_what_is_wanted,
+        bad_values_name_what_is_wanted,
         typos_get_a_suggestion,
         operands_are_counted,
         errors_come_as_json_too,
@@ -322,7 +324,7 @@ Suite *suite_command(void)
         completion_knows_the_table,
         an_interruption_is_seen,
         distance_counts_edits,
-        only_near_words_are_suggested,
+        only_similar_words_are_suggested,
     };
     Suite *suite = suite_create("command");
     TCase *tcase = tcase_create("command line");

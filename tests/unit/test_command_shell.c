@@ -88,7 +88,7 @@ static void expect(const char *line, int status, const char *out,
     tool_expect(&painter, line, status, out, err);
 }
 
-START_TEST(commands_may_be_cut_short)
+START_TEST(commands_may_be_abbreviated)
 {
     expect("paint", 0, "[- 2 here - table]", "");
     expect("pai wall", 0, "[wall 2", "");
@@ -170,12 +170,9 @@ END_TEST
 Suite *suite_command_shell(void)
 {
     const TTest *const tests[] = {
-        commands_may_be_cut_short,
-        absent_words_are_answered,
-        what_looks_like_a_file_is_one,
-        lines_begin_with_the_defaults,
-        each_line_is_a_document_of_its_own,
-        numbers_below_zero_are_operands,
+        commands_may_be_abbreviated,          absent_words_are_answered,
+        what_looks_like_a_file_is_one,        lines_begin_with_the_defaults,
+        each_line_is_a_document_of_its_own,   numbers_below_zero_are_operands,
         help_and_completion_know_all_options,
     };
     Suite *suite = suite_create("command_shell");

@@ -108,10 +108,10 @@ START_TEST(what_is_unknown_compares_with_nothing)
 }
 END_TEST
 
-START_TEST(slips_are_told_with_their_column)
+START_TEST(mistakes_are_reported_with_their_column)
 {
     static const struct {
-        const char *text, *said;
+        const char *text, *expected;
     } slips[] = {
         {"", "column 1: expected a name such as alive or epoch, but the "
              "condition ends here"},
@@ -144,8 +144,8 @@ START_TEST(slips_are_told_with_their_column)
         ck_assert_int_eq(condition_parse(slips[i].text, &condition, &why),
                          GW_EINVAL);
         ck_assert_ptr_null(condition);
-        ck_assert_msg(strncmp(why.text, slips[i].said, strlen(slips[i].said)) ==
-                          0,
+        ck_assert_msg(strncmp(why.text, slips[i].expected,
+                              strlen(slips[i].expected)) == 0,
                       "\"%s\": %s", slips[i].text, why.text);
     }
 }
@@ -174,7 +174,7 @@ END_TEST
 START_TEST(values_are_explained_once_each)
 {
     static const struct {
-        const char *text, *said;
+        const char *text, *expected;
     } cases[] = {
         {"alive==3 && epoch>=2", "alive is 4, epoch is 2"},
         {"alive>2 && alive<4", "alive is 4"},
@@ -183,13 +183,13 @@ START_TEST(values_are_explained_once_each)
     const struct condition_values v = values();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct condition *condition;
-        char said[256];
+        char printed[256];
         ck_assert_int_eq(condition_parse(cases[i].text, &condition, NULL),
                          GW_OK);
-        condition_explain(condition, &v, said, sizeof said);
-        ck_assert_str_eq(said, cases[i].said);
-        condition_explain(condition, &v, said, 8);
-        ck_assert_uint_le(strlen(said), 7);
+        condition_explain(condition, &v, printed, sizeof printed);
+        ck_assert_str_eq(printed, cases[i].expected);
+        condition_explain(condition, &v, printed, 8);
+        ck_assert_uint_le(strlen(printed), 7);
         condition_destroy(&condition);
     }
 }
@@ -214,7 +214,7 @@ Suite *suite_condition(void)
         false_conditions,
         and_binds_closer_than_or,
         what_is_unknown_compares_with_nothing,
-        slips_are_told_with_their_column,
+        mistakes_are_reported_with_their_column,
         size_and_depth_have_limits,
         values_are_explained_once_each,
         every_name_is_known_and_explained,

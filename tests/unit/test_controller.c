@@ -42,7 +42,7 @@ static void set_slots(unsigned count)
     council_do(&council, &c, GW_OK);
 }
 
-static void answered_well(unsigned tag)
+static void expect_success(unsigned tag)
 {
     struct gw__answer answer = council_answer(&council, tag);
     ck_assert_msg(answer.code == GW_OK, "%u: %s", tag, answer.text);
@@ -119,7 +119,7 @@ static void register_from(unsigned first, unsigned count)
 {
     for (unsigned i = first; i < first + count; i++) {
         struct gw__command c = newcomer(i);
-        council_ask(&council, &c, i);
+        council_request(&council, &c, i);
     }
 }
 
@@ -132,7 +132,7 @@ START_TEST(three_work_through_the_death_of_their_leader)
     council_close(&council, leader); /* with requests under way */
     register_from(20, 20);
     for (unsigned i = 0; i < 40; i++)
-        answered_well(i);
+        expect_success(i);
     ck_assert_uint_ne(council_leader(&council), leader);
     struct gw__command c = accusation(COUNCIL_ASKER, 2);
     council_do(&council, &c, GW_OK);
@@ -147,7 +147,7 @@ START_TEST(three_work_through_the_death_of_their_leader)
 }
 END_TEST
 
-START_TEST(a_minority_answers_nothing_and_a_cut_heals)
+START_TEST(a_minority_answers_nothing_and_a_partition_heals)
 {
     council_begin(&council, 3);
     council_workers(&council, 2);
@@ -187,10 +187,10 @@ START_TEST(who_was_away_for_long_gets_a_snapshot)
         unsigned first = tag;
         for (unsigned i = 0; i < 150; i++, tag++) {
             struct gw__command c = slow_link(tag);
-            council_ask(&council, &c, tag);
+            council_request(&council, &c, tag);
         }
         for (unsigned i = first; i < tag; i++)
-            answered_well(i);
+            expect_success(i);
     }
     council_open(&council, away);
     council_leader(&council);
@@ -241,7 +241,7 @@ static bool is_answer(const struct gw__control_channel_message *message)
 static uint64_t least_index;
 
 /* An update that is newer than those that may have been under way. */
-static bool is_late_news(const struct gw__control_channel_message *message)
+static bool is_late_update(const struct gw__control_channel_message *message)
 {
     const uint8_t *data = message->data;
     static struct gw__membership_update update;
@@ -253,9 +253,9 @@ static bool is_late_news(const struct gw__control_channel_message *message)
 }
 
 /* Sends it repeatedly until the answer comes. */
-static void say_until(struct gw__control_channel *channel, const void *data,
-                      size_t bytes,
-                      bool (*is_it)(const struct gw__control_channel_message *))
+static void
+send_until(struct gw__control_channel *channel, const void *data, size_t bytes,
+           bool (*is_it)(const struct gw__control_channel_message *))
 {
     uint64_t until_ns = gw_now_ns() + 20000000000U, again_ns = 0;
     struct gw__control_channel_message message;
@@ -275,32 +275,33 @@ static void say_until(struct gw__control_channel *channel, const void *data,
 /* A process draws the number of a dead member in order to ask for any number.
  * It is answered; and the member learns, when it resumes, that it was declared
  * dead. */
-START_TEST(a_drawn_number_is_given_back)
+START_TEST(a_drawn_number_is_returned)
 {
-    uint8_t hello[64], ask[1 + GW__COMMAND_BYTES_MAX] = {GW__PROTOCOL_REQUEST};
+    uint8_t hello[64],
+        request[1 + GW__COMMAND_BYTES_MAX] = {GW__PROTOCOL_REQUEST};
     struct gw__command join = newcomer(0), c = accusation(COUNCIL_ASKER, 2);
     council_begin(&council, 1);
     council_workers(&council, 4);
     council_do(&council, &c, GW_OK);
-    const struct gw__hello said = {.incarnation =
-                                       council_process(2).incarnation};
-    size_t hello_bytes = gw__hello_encode(&said, hello, sizeof hello);
+    const struct gw__hello greeting = {.incarnation =
+                                           council_process(2).incarnation};
+    size_t hello_bytes = gw__hello_encode(&greeting, hello, sizeof hello);
     struct gw__control_channel *sleeper =
-        speak(said.incarnation, council_endpoint(2));
+        speak(greeting.incarnation, council_endpoint(2));
     least_index = 0;
-    say_until(sleeper, hello, hello_bytes, is_late_news);
+    send_until(sleeper, hello, hello_bytes, is_late_update);
     snprintf(join.join.endpoint, sizeof join.join.endpoint, "%.40s-drawn",
              council_endpoint(2));
     join.client = (struct gw__id){9, 9};
     join.sequence = 1;
-    size_t bytes = gw__command_encode(&join, ask + 1, sizeof ask - 1);
+    size_t bytes = gw__command_encode(&join, request + 1, sizeof request - 1);
     struct gw__control_channel *drawer =
         speak(join.who.incarnation, join.join.endpoint);
-    say_until(drawer, ask, 1 + bytes, is_answer);
+    send_until(drawer, request, 1 + bytes, is_answer);
     c = slow_link(1); /* the next entry, at the latest */
     council_do(&council, &c, GW_OK);
     least_index = council_sight(&council, 0).index;
-    say_until(sleeper, hello, hello_bytes, is_late_news);
+    send_until(sleeper, hello, hello_bytes, is_late_update);
     gw__control_channel_close(&drawer);
     gw__control_channel_close(&sleeper);
     council_end(&council);
@@ -333,9 +334,9 @@ Suite *suite_controller(void)
     tcase_add_test(t, one_controller_serves_a_ring);
     tcase_add_test(t, a_restart_finds_the_same_state);
     tcase_add_test(t, three_work_through_the_death_of_their_leader);
-    tcase_add_test(t, a_minority_answers_nothing_and_a_cut_heals);
+    tcase_add_test(t, a_minority_answers_nothing_and_a_partition_heals);
     tcase_add_test(t, who_was_away_for_long_gets_a_snapshot);
-    tcase_add_test(t, a_drawn_number_is_given_back);
+    tcase_add_test(t, a_drawn_number_is_returned);
     tcase_add_test(t, what_makes_no_sense_is_refused);
     suite_add_tcase(suite, t);
     return suite;

@@ -56,7 +56,7 @@ START_TEST(walks_go_along_edges)
     const struct gw__word2vec *data = run.task->data;
     const struct gw__word_table *words = &data->words;
     unsigned begins[128] = {0};
-    uint64_t met = 0;
+    uint64_t pairs = 0;
     ck_assert_uint_eq(words->word_count, 6);
     ck_assert_uint_eq(words->length, 6 * 4 * 10);
     for (size_t at = 0; at < words->length; at++)
@@ -66,9 +66,9 @@ START_TEST(walks_go_along_edges)
             ck_assert(is_edge(name_of(words, at - 1), name_of(words, at)));
     for (size_t v = 0; v < words->word_count; v++) {
         ck_assert_uint_eq(begins[(unsigned char)*words->word[v].text], 4);
-        met += words->word[v].count;
+        pairs += words->word[v].count;
     }
-    ck_assert_uint_eq(met, words->length);
+    ck_assert_uint_eq(pairs, words->length);
 }
 END_TEST
 
@@ -131,24 +131,24 @@ static void two_groups(char *edges, char *labels)
     sprintf(labels, "stranger left\n");
 }
 
-START_TEST(vectors_tell_groups_apart)
+START_TEST(vectors_separate_groups)
 {
     char edges[1000], labels[400];
-    size_t asked, right;
+    size_t queried, right;
     struct gw_embedding *nodes;
     two_groups(edges, labels);
     configure(edges);
     run.config.words.length = 40;
     task_begin(&run);
     const char *path = task_file(&run, 1, labels, strlen(labels));
-    const struct gw_fetch fetch = gw_local_fetch(run.local);
+    const struct gw_fetch fetch = gw_table_store_fetch(run.store);
     task_train(&run, 0, run.config.epochs, 1);
     ck_assert(!gw_embedding_new(run.task, &fetch, &nodes, &run.why));
-    ck_assert(!gw_embedding_classes(nodes, path, &asked, &right, &run.why));
-    ck_assert_uint_eq(asked, 12);
+    ck_assert(!gw_embedding_classes(nodes, path, &queried, &right, &run.why));
+    ck_assert_uint_eq(queried, 12);
     ck_assert_uint_eq(right, 12);
     ck_assert_int_eq(
-        gw_embedding_classes(nodes, "/nowhere", &asked, &right, &run.why),
+        gw_embedding_classes(nodes, "/nowhere", &queried, &right, &run.why),
         GW_EDATA);
     gw_embedding_destroy(&nodes);
 }
@@ -163,7 +163,7 @@ Suite *suite_deepwalk(void)
     tcase_add_test(c, no_window_leaves_a_walk);
     tcase_add_test(c, bad_graphs_and_walks_are_refused);
     tcase_add_test(c, parts_and_seeds_give_the_same_bits);
-    tcase_add_test(c, vectors_tell_groups_apart);
+    tcase_add_test(c, vectors_separate_groups);
     suite_add_tcase(suite, c);
     return suite;
 }

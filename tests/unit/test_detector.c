@@ -9,7 +9,7 @@ Suite *suite_detector(void);
 
 /* ---- tests ---- */
 
-START_TEST(nobody_is_accused_on_an_ordinary_day)
+START_TEST(without_faults_no_member_is_suspected)
 {
     for (unsigned nodes = 1; nodes <= NODES_MOST; nodes++) {
         detector_begin(
@@ -26,14 +26,15 @@ START_TEST(nobody_is_accused_on_an_ordinary_day)
 }
 END_TEST
 
-START_TEST(a_silent_member_is_accused_by_its_three_observers)
+START_TEST(a_silent_member_is_suspected_by_its_three_observers)
 {
     detector_begin(8, (struct gw__sim_options){.seed = 1});
     detector_scene->deaf = true;
     detector_faults("at 1s crash 3\n");
     detector_run(1400);
     ck_assert_uint_eq(detector_accusers_of(3), 3);
-    ck_assert(detector_scene->accused[2][3] && detector_scene->accused[4][3]);
+    ck_assert(detector_scene->suspected[2][3] &&
+              detector_scene->suspected[4][3]);
     ck_assert_uint_ge(detector_scene->first_ns, 1100 * MS);
     ck_assert_uint_le(detector_scene->first_ns, 1300 * MS);
     ck_assert_uint_eq(detector_accusations(), 3);
@@ -44,7 +45,7 @@ START_TEST(a_silent_member_is_accused_by_its_three_observers)
 }
 END_TEST
 
-START_TEST(two_of_them_convict_and_the_new_view_forgets)
+START_TEST(two_of_them_confirm_and_the_new_view_forgets)
 {
     detector_begin(8, (struct gw__sim_options){.seed = 2});
     detector_faults("at 1s pause 3\n");
@@ -74,7 +75,7 @@ START_TEST(the_end_of_a_process_is_a_fact)
 }
 END_TEST
 
-START_TEST(who_slept_blames_nobody_for_it)
+START_TEST(who_slept_suspects_no_other)
 {
     detector_begin(5, (struct gw__sim_options){.seed = 4});
     detector_scene->deaf = true;
@@ -85,7 +86,7 @@ START_TEST(who_slept_blames_nobody_for_it)
     detector_run(8000);
     ck_assert_uint_eq(detector_accusations(), before);
     for (unsigned i = 0; i < 5; i++)
-        ck_assert_uint_eq(detector_scene->accused[2][i], 0);
+        ck_assert_uint_eq(detector_scene->suspected[2][i], 0);
     ck_assert_uint_eq(detector_scene->trusts, 3); /* it beats again */
     detector_end();
 }
@@ -101,20 +102,20 @@ START_TEST(a_short_sleep_is_no_crime)
 }
 END_TEST
 
-START_TEST(a_cut_link_gives_one_accuser_and_no_conviction)
+START_TEST(a_cut_link_gives_one_suspicion_and_no_confirmation)
 {
     detector_begin(8, (struct gw__sim_options){.seed = 6});
     detector_faults("at 1s cut 3>4\n");
     detector_run(5000);
     ck_assert_uint_eq(detector_accusers_of(3), 1);
-    ck_assert_uint_gt(detector_scene->accused[4][3], 10);
+    ck_assert_uint_gt(detector_scene->suspected[4][3], 10);
     ck_assert_uint_eq(detector_scene->registry.view.epoch, 1);
     detector_end();
 }
 END_TEST
 
 /* As on a busy machine, whose members connect late after a new view. */
-START_TEST(who_was_never_heard_may_take_a_second_to_connect)
+START_TEST(a_new_member_may_take_a_second_to_connect)
 {
     detector_begin(8, (struct gw__sim_options){.seed = 10});
     detector_faults("at 0 cut 3>4 for 800ms\n");
@@ -170,7 +171,7 @@ START_TEST(a_beat_of_another_incarnation_is_no_beat)
     detector_run(1060);
     detector_scene->registry.view.ring[2].incarnation =
         detector_process(2).incarnation;
-    detector_ask_view(2, 1061 * MS); /* it beats, believing to be in it */
+    detector_send_view(2, 1061 * MS); /* it beats, believing to be in it */
     detector_run(1500);
     ck_assert_uint_eq(detector_accusers_of(2), 3);
     detector_end();
@@ -182,8 +183,9 @@ END_TEST
 static void stand(unsigned node, uint64_t at_ms,
                   struct gw__progress_report report)
 {
-    const struct detector_ask ask = {.stands = true, .report = report};
-    gw__sim_ask(detector_scene->sim, at_ms * MS, node, &ask, sizeof ask);
+    const struct detector_command command = {.stands = true, .report = report};
+    gw__sim_request(detector_scene->sim, at_ms * MS, node, &command,
+                    sizeof command);
 }
 
 START_TEST(the_watchdog_names_the_one_at_the_root)
@@ -261,7 +263,7 @@ static void random_day(unsigned seed)
     detector_end();
 }
 
-START_TEST(the_right_ones_are_convicted)
+START_TEST(the_right_ones_are_declared_dead)
 {
     for (unsigned seed = 1; seed <= 150; seed++)
         random_day(seed);
@@ -272,18 +274,18 @@ Suite *suite_detector(void)
 {
     Suite *suite = suite_create("detector");
     TCase *t = tcase_create("all");
-    tcase_add_test(t, nobody_is_accused_on_an_ordinary_day);
-    tcase_add_test(t, a_silent_member_is_accused_by_its_three_observers);
-    tcase_add_test(t, two_of_them_convict_and_the_new_view_forgets);
+    tcase_add_test(t, without_faults_no_member_is_suspected);
+    tcase_add_test(t, a_silent_member_is_suspected_by_its_three_observers);
+    tcase_add_test(t, two_of_them_confirm_and_the_new_view_forgets);
     tcase_add_test(t, the_end_of_a_process_is_a_fact);
-    tcase_add_test(t, who_slept_blames_nobody_for_it);
+    tcase_add_test(t, who_slept_suspects_no_other);
     tcase_add_test(t, a_short_sleep_is_no_crime);
-    tcase_add_test(t, a_cut_link_gives_one_accuser_and_no_conviction);
-    tcase_add_test(t, who_was_never_heard_may_take_a_second_to_connect);
+    tcase_add_test(t, a_cut_link_gives_one_suspicion_and_no_confirmation);
+    tcase_add_test(t, a_new_member_may_take_a_second_to_connect);
     tcase_add_test(t, a_member_comes_back_as_another_incarnation);
     tcase_add_test(t, the_watchdog_names_the_one_at_the_root);
     tcase_add_test(t, a_beat_of_another_incarnation_is_no_beat);
-    tcase_add_test(t, the_right_ones_are_convicted);
+    tcase_add_test(t, the_right_ones_are_declared_dead);
     suite_add_tcase(suite, t);
     return suite;
 }

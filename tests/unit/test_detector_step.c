@@ -25,30 +25,30 @@ static void ignore_timer(void *driver, uint32_t timer, uint64_t at_ns)
     (void)driver, (void)timer, (void)at_ns;
 }
 
-static void forbid_tell(void *driver, const void *data, size_t bytes)
+static void forbid_notify(void *driver, const void *data, size_t bytes)
 {
     (void)driver, (void)data, (void)bytes;
     ck_abort_msg("tells something");
 }
 
 static const struct gw__actions silence = {
-    .send = ignore_send, .set_timer = ignore_timer, .notify = forbid_tell};
+    .send = ignore_send, .set_timer = ignore_timer, .notify = forbid_notify};
 
-START_TEST(a_member_does_not_accuse_itself)
+START_TEST(a_member_does_not_suspect_itself)
 {
-    const struct detector_ask two = {
+    const struct detector_command two = {
         .view = {.epoch = 1,
                  .ring_epoch = 1,
                  .ring_count = 2,
                  .ring = {{0, {.low = 7}, 0}, {1, {.low = 8}, 0}}}};
     struct gw__input start = {.kind = GW__START, .incarnation = 7};
-    struct gw__input ask = {
+    struct gw__input command = {
         .kind = GW__REQUESTED, .data = &two, .bytes = sizeof two};
     struct gw__input died = {.kind = GW__DIED, .incarnation = 7};
     void *state = calloc(1, detector_machine.state_bytes);
     ck_assert_ptr_nonnull(state);
     detector_machine.step(state, &start, &silence);
-    detector_machine.step(state, &ask, &silence);
+    detector_machine.step(state, &command, &silence);
     detector_machine.step(state, &died, &silence);
     died.from = 1; /* another incarnation of node 1 */
     detector_machine.step(state, &died, &silence);
@@ -88,16 +88,16 @@ END_TEST
 static struct {
     struct gw_silence last;
     uint64_t intervals_ns[GW_SILENCE_INTERVALS];
-    unsigned asked;
+    unsigned queries;
     struct gw__notice notice;
-    unsigned told;
+    unsigned notified;
     uint8_t beat[1024];
     size_t beat_bytes;
 } seen;
 
 static bool suspects(const struct gw_silence *s)
 {
-    seen.asked++;
+    seen.queries++;
     seen.last = *s;
     for (unsigned i = 0; i < s->interval_count; i++)
         seen.intervals_ns[i] = s->intervals_ns[i];
@@ -117,14 +117,14 @@ static void keep_notice(void *driver, const void *data, size_t bytes)
     (void)driver;
     ck_assert_uint_eq(bytes, sizeof seen.notice);
     memcpy(&seen.notice, data, sizeof seen.notice);
-    seen.told++;
+    seen.notified++;
 }
 
 /* Node `self` of two, whose incarnations are 7 and 8. */
 static void *detector_of(unsigned self, const struct gw_suspicion *policy,
                          const struct gw__actions *actions)
 {
-    const struct detector_ask two = {
+    const struct detector_command two = {
         .view = {.epoch = 1,
                  .ring_epoch = 1,
                  .ring_count = 2,
@@ -136,12 +136,12 @@ static void *detector_of(unsigned self, const struct gw_suspicion *policy,
                               .incarnation = 7 + self,
                               .data = &config,
                               .bytes = sizeof config};
-    struct gw__input ask = {
+    struct gw__input command = {
         .kind = GW__REQUESTED, .data = &two, .bytes = sizeof two};
     void *state = calloc(1, detector_machine.state_bytes);
     ck_assert_ptr_nonnull(state);
     detector_machine.step(state, &start, actions);
-    detector_machine.step(state, &ask, actions);
+    detector_machine.step(state, &command, actions);
     return state;
 }
 
@@ -162,7 +162,7 @@ static void tick_at(void *state, uint64_t ms, const struct gw__actions *actions)
     detector_machine.step(state, &tick, actions);
 }
 
-START_TEST(a_policy_is_asked_in_place_of_phi)
+START_TEST(a_policy_is_queried_in_place_of_phi)
 {
     static const struct gw_suspicion policy = {.suspects = suspects};
     static const struct gw__actions acts = {
@@ -180,18 +180,18 @@ START_TEST(a_policy_is_asked_in_place_of_phi)
     ck_assert_uint_eq(seen.last.silence_ns, 0);
     for (unsigned ms = 285; ms <= 325; ms += 20)
         tick_at(state, ms, &acts);
-    ck_assert_uint_eq(seen.told, 0);
+    ck_assert_uint_eq(seen.notified, 0);
     ck_assert_uint_eq(seen.last.silence_ns, 60 * MS);
     ck_assert_uint_eq(seen.last.beat_ns, 20 * MS);
     ck_assert_uint_eq(seen.last.interval_count, 3);
     ck_assert_uint_eq(seen.intervals_ns[0], 20 * MS);
     ck_assert_uint_eq(seen.intervals_ns[2], 15 * MS); /* the newest last */
     tick_at(state, 345, &acts);
-    ck_assert_uint_eq(seen.told, 1);
+    ck_assert_uint_eq(seen.notified, 1);
     ck_assert_int_eq(seen.notice.kind, GW__NOTICE_SUSPECT);
     ck_assert(!seen.notice.certain);
     ck_assert_uint_eq(seen.notice.silence_ns, 80 * MS);
-    ck_assert_uint_eq(seen.asked, 8);
+    ck_assert_uint_eq(seen.queries, 8);
     free(state);
     free(other);
 }
@@ -201,9 +201,9 @@ Suite *suite_detector_step(void)
 {
     Suite *suite = suite_create("detector_step");
     TCase *t = tcase_create("all");
-    tcase_add_test(t, a_member_does_not_accuse_itself);
+    tcase_add_test(t, a_member_does_not_suspect_itself);
     tcase_add_test(t, rubbish_is_ignored);
-    tcase_add_test(t, a_policy_is_asked_in_place_of_phi);
+    tcase_add_test(t, a_policy_is_queried_in_place_of_phi);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -21,8 +21,8 @@ enum { NODES = 4, VICTIM = 2, BEATS = 3, PATIENCE_S = 10 };
 
 static struct member {
     struct gw__driver *driver;
-    unsigned beats[NODES];   /* beats received from each */
-    unsigned accused[NODES]; /* number of accusations of each */
+    unsigned beats[NODES];     /* beats received from each */
+    unsigned suspected[NODES]; /* number of accusations of each */
     bool certain[NODES];
 } members[NODES];
 
@@ -64,7 +64,7 @@ static struct gw__id incarnation(unsigned node)
     return (struct gw__id){.high = 1, .low = 100 + node};
 }
 
-static void on_tell(void *context, const void *data, size_t bytes)
+static void on_notify(void *context, const void *data, size_t bytes)
 {
     struct member *member = context;
     struct gw__notice notice;
@@ -72,7 +72,7 @@ static void on_tell(void *context, const void *data, size_t bytes)
     memcpy(&notice, data, sizeof notice);
     pthread_mutex_lock(&lock);
     if (notice.kind == GW__NOTICE_SUSPECT) {
-        member->accused[notice.node]++;
+        member->suspected[notice.node]++;
         member->certain[notice.node] |= notice.certain;
     }
     pthread_cond_broadcast(&changed);
@@ -97,7 +97,7 @@ static void start_member(unsigned node)
         .start = &config,
         .start_bytes = sizeof config,
         .context = &members[node],
-        .on_notify = on_tell};
+        .on_notify = on_notify};
     ck_assert_msg(gw__driver_start(&driver, &members[node].driver, &why) ==
                       GW_OK,
                   "%s", why.text);
@@ -105,11 +105,11 @@ static void start_member(unsigned node)
 
 static void start_all(void)
 {
-    struct detector_ask ask = {
+    struct detector_command command = {
         .view = {.epoch = 1, .ring_epoch = 1, .ring_count = NODES}};
     memset(members, 0, sizeof members);
     for (unsigned i = 0; i < NODES; i++) {
-        ask.view.ring[i] =
+        command.view.ring[i] =
             (struct gw__ring_member){.node = i, .incarnation = incarnation(i)};
         start_member(i);
     }
@@ -121,7 +121,8 @@ static void start_all(void)
                                     gw__driver_endpoint(members[j].driver)),
                     GW_OK);
         ck_assert_int_eq(
-            gw__driver_request(members[i].driver, &ask, sizeof ask), GW_OK);
+            gw__driver_request(members[i].driver, &command, sizeof command),
+            GW_OK);
     }
 }
 
@@ -141,11 +142,11 @@ static bool all_beat(void)
 }
 
 /* All but the victim have accused it. */
-static bool all_accuse(void)
+static bool all_suspect(void)
 {
     unsigned accusers = 0;
     for (unsigned i = 0; i < NODES; i++)
-        accusers += members[i].accused[VICTIM] > 0;
+        accusers += members[i].suspected[VICTIM] > 0;
     return accusers == NODES - 1;
 }
 
@@ -166,7 +167,7 @@ static void expect_only_the_victim(bool certain)
 {
     for (unsigned i = 0; i < NODES; i++)
         for (unsigned j = 0; j < NODES; j++) {
-            ck_assert_msg(j == VICTIM || members[i].accused[j] == 0,
+            ck_assert_msg(j == VICTIM || members[i].suspected[j] == 0,
                           "%u accuses %u", i, j);
             ck_assert(j != VICTIM || i == VICTIM ||
                       members[i].certain[j] == certain);
@@ -174,18 +175,18 @@ static void expect_only_the_victim(bool certain)
 }
 
 /* In a ring of four all members observe each other. */
-START_TEST(the_silent_one_is_accused)
+START_TEST(the_silent_one_is_suspected)
 {
     start_all();
     await(all_beat);
     gw__driver_stop(&members[VICTIM].driver);
-    await(all_accuse);
+    await(all_suspect);
     stop_all();
     expect_only_the_victim(false);
 }
 END_TEST
 
-START_TEST(the_dead_one_is_accused_at_once)
+START_TEST(the_dead_one_is_suspected_at_once)
 {
     start_all();
     for (unsigned i = 0; i < NODES; i++)
@@ -193,7 +194,7 @@ START_TEST(the_dead_one_is_accused_at_once)
             ck_assert_int_eq(gw__driver_died(members[i].driver, VICTIM,
                                              incarnation(VICTIM).low),
                              GW_OK);
-    await(all_accuse);
+    await(all_suspect);
     stop_all();
     expect_only_the_victim(true);
 }
@@ -203,8 +204,8 @@ Suite *suite_driver_detector(void)
 {
     Suite *suite = suite_create("driver_detector");
     TCase *tests = tcase_create("driver detector");
-    tcase_add_test(tests, the_silent_one_is_accused);
-    tcase_add_test(tests, the_dead_one_is_accused_at_once);
+    tcase_add_test(tests, the_silent_one_is_suspected);
+    tcase_add_test(tests, the_dead_one_is_suspected_at_once);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -6,7 +6,7 @@
  */
 #include "elastic_ring.h"
 #include "elements.h"
-#include "ring_world.h"
+#include "simring.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,31 +133,32 @@ END_TEST
 
 /* ---- recoveries from holdings ---- */
 
-static struct world world;
+static struct simring simring;
 
 static void survivors_begin(struct elastic_ring *ring, struct share *shares,
                             size_t count)
 {
-    unsigned p = world.count;
-    ring->size = world.survivor_count;
+    unsigned p = simring.count;
+    ring->size = simring.survivor_count;
     for (unsigned rank = 0; rank < ring->size; rank++)
-        ring->nodes[rank] = world.nodes[world.survivors[rank]];
+        ring->nodes[rank] = simring.nodes[simring.survivors[rank]];
     ring_open(ring);
     for (unsigned rank = 0; rank < ring->size; rank++) {
-        const struct world_member *m = &world.members[world.survivors[rank]];
+        const struct simring_member *m =
+            &simring.members[simring.survivors[rank]];
         struct share *s = &shares[rank];
         share_init(s, ring, rank, count, true);
-        share_plan(s, ring, rank, world.recovery.plan,
-                   world.decision.contributors,
-                   world.recovery.sets + (size_t)rank * p);
+        share_plan(s, ring, rank, simring.recovery.plan,
+                   simring.decision.contributors,
+                   simring.recovery.sets + (size_t)rank * p);
         int64_t *in = (void *)(uintptr_t)s->call.in, *out = s->call.out;
         for (unsigned c = 0; c < p; c++) {
             size_t offset, length;
-            gw_plan_extent(world.recovery.plan, c, count, sizeof *out, &offset,
-                           &length);
+            gw_plan_extent(simring.recovery.plan, c, count, sizeof *out,
+                           &offset, &length);
             bool bare = s->sets[c] == s->contributors.own;
             for (size_t i = offset; i < offset + length; i++) {
-                in[i] = (int64_t)1 << 2 * world.survivors[rank];
+                in[i] = (int64_t)1 << 2 * simring.survivors[rank];
                 out[i] = bare ? -1 : (int64_t)m->digits[c];
             }
         }
@@ -168,16 +169,16 @@ static void survivors_end(struct elastic_ring *ring, struct share *shares,
                           const char *what)
 {
     int64_t want = 0;
-    for (unsigned i = 0; i < world.count; i++)
-        if (world.decision.contributors & world_node_bit(&world, i))
+    for (unsigned i = 0; i < simring.count; i++)
+        if (simring.decision.contributors & simring_node_bit(&simring, i))
             want |= (int64_t)1 << 2 * i;
     for (unsigned rank = 0; rank < ring->size; rank++) {
         struct share *s = &shares[rank];
         const int64_t *in = s->call.in, *out = s->call.out;
         ck_assert_msg(s->err == GW_OK, "%s: %s", what,
                       gw_comm_error(ring->comms[rank])->text);
-        for (unsigned c = 0; c < world.count; c++)
-            ck_assert_uint_eq(s->sets[c], world.decision.contributors);
+        for (unsigned c = 0; c < simring.count; c++)
+            ck_assert_uint_eq(s->sets[c], simring.decision.contributors);
         /* The last member's input is the result, and stays there. */
         bool stays = ring->size == 1 && want == in[0];
         if (stays)
@@ -206,15 +207,15 @@ START_TEST(any_death_at_any_step)
             snprintf(what, sizeof what, "%#x of %u die at step %u", dead, p,
                      step);
             ring.slice_bytes = 512;
-            world_begin(&world, p);
+            simring_begin(&simring, p);
             for (unsigned s = 0; s < step; s++)
                 for (unsigned c = 0; c < p; c++)
-                    ck_assert(world_do_hop(&world, c, s));
-            world_lose(&world, dead);
+                    ck_assert(simring_hop_once(&simring, c, s));
+            simring_lose(&simring, dead);
             survivors_begin(&ring, shares, 601);
             share_run_all(shares, &ring);
             survivors_end(&ring, shares, what);
-            world_end(&world);
+            simring_end(&simring);
         }
 }
 END_TEST
@@ -228,16 +229,16 @@ START_TEST(both_fates_over_zmq)
     for (unsigned i = 0; i < sizeof moments / sizeof *moments; i++) {
         struct elastic_ring ring = ring_of(ring_wires[1 + _i], 0);
         struct share shares[RING_MOST];
-        world_begin(&world, 4);
+        simring_begin(&simring, 4);
         for (unsigned s = 0; s < moments[i].step; s++)
             for (unsigned c = 0; c < 4; c++)
-                ck_assert(world_do_hop(&world, c, s));
-        world_lose(&world, 1U << 2);
-        ck_assert_int_eq(world.decision.fate, moments[i].fate);
+                ck_assert(simring_hop_once(&simring, c, s));
+        simring_lose(&simring, 1U << 2);
+        ck_assert_int_eq(simring.decision.fate, moments[i].fate);
         survivors_begin(&ring, shares, 30000);
         share_run_all(shares, &ring);
         survivors_end(&ring, shares, ring.wire);
-        world_end(&world);
+        simring_end(&simring);
     }
 }
 END_TEST

@@ -20,7 +20,7 @@ struct two_ops {
     _Atomic bool waits;  /* it does, and has for 50 ms */
 };
 
-static void note_wait(struct gw_sink *sink, const struct gw_event *event)
+static void record_wait(struct gw_sink *sink, const struct gw_event *event)
 {
     struct two_ops *two =
         (struct two_ops *)((char *)sink - offsetof(struct two_ops, sink));
@@ -40,12 +40,12 @@ static void run_both(struct elastic_ring *ring, unsigned rank, void *context)
 /* Rank 1 has nothing to do in the first op. So it is soon in the second one,
  * and sends rank 0 its data for that one, while rank 0 still waits for rank 2,
  * and longer than a plain call would. */
-START_TEST(who_is_ahead_is_not_told_off)
+START_TEST(who_is_ahead_is_not_reported)
 {
     static const struct hop first[] = {{2, 0, GW_REPLACE, false}};
     static const struct hop second[] = {{1, 0, GW_REPLACE, false}};
     struct elastic_ring ring = ring_of(ring_wires[_i], 3);
-    struct two_ops two = {.sink = {.emit = note_wait}};
+    struct two_ops two = {.sink = {.emit = record_wait}};
     uint64_t all = ring_everybody(&ring), sets[3] = {0, all, all};
     ring.sinks[0] = &two.sink;
     ring.timeout_ms = 10;
@@ -88,7 +88,7 @@ START_TEST(calls_that_differ_are_both_named)
 END_TEST
 
 /* A different call is detected even if the plan expects no data from it. */
-START_TEST(who_calls_something_else_is_seen_beside_the_plan)
+START_TEST(who_calls_something_else_is_seen_despite_the_plan)
 {
     static const struct hop hops[] = {{2, 0, GW_REPLACE, false}};
     struct elastic_ring ring = ring_of(ring_wires[_i], 3);
@@ -107,7 +107,7 @@ END_TEST
 
 /* Node 1's messages take 5 ms. A chunk passes that node twice: once for the
  * reduction and once for the distribution. */
-START_TEST(links_have_rules)
+START_TEST(links_have_profiles)
 {
     const struct gw__link_profile slow = {.delay_us = 5000};
     struct elastic_ring ring = ring_of(ring_wires[_i], 3);
@@ -140,7 +140,7 @@ static void apply(struct share *s, uint64_t moved)
 
 /* Each write has two slices. While one is under way the chunk has two versions
  * and counts as the input; after the last slice it counts as the sum. */
-START_TEST(a_chunk_is_bare_while_writes_are_under_way)
+START_TEST(a_chunk_is_bare_while_writes_are_in_flight)
 {
     static const struct hop hops[] = {{0, 1, GW_ADD, false},
                                       {2, 1, GW_ADD, false}};
@@ -148,7 +148,7 @@ START_TEST(a_chunk_is_bare_while_writes_are_under_way)
         unsigned from;
         uint32_t slice;
         bool bare; /* after it */
-    } orders[2][4] = {
+    } sequences[2][4] = {
         {{0, 0, true}, {0, 1, false}, {2, 0, true}, {2, 1, false}},
         {{0, 0, true}, {2, 0, true}, {0, 1, true}, {2, 1, false}},
     };
@@ -164,10 +164,10 @@ START_TEST(a_chunk_is_bare_while_writes_are_under_way)
                                             &s->request),
                      GW_OK);
     for (unsigned i = 0; i < 4; i++) {
-        unsigned from = orders[_i / RING_WIRES][i].from;
+        unsigned from = sequences[_i / RING_WIRES][i].from;
         struct hand_slice slice = {.epoch = 7,
                                    .step = from / 2,
-                                   .slice = orders[_i / RING_WIRES][i].slice,
+                                   .slice = sequences[_i / RING_WIRES][i].slice,
                                    .bytes = 64,
                                    .contributors = ring_bit(&ring, from)};
         hand_send(&ring, &shares[from], from, 1, &slice);
@@ -176,7 +176,7 @@ START_TEST(a_chunk_is_bare_while_writes_are_under_way)
         else
             s->err = gw__contributors_wait(&s->request, &ring.stops[1]);
         sum |= ring_bit(&ring, from);
-        bool bare = orders[_i / RING_WIRES][i].bare;
+        bool bare = sequences[_i / RING_WIRES][i].bare;
         ck_assert_uint_eq(s->sets[0], bare ? own : sum);
         share_check(s, &ring, 1, ring.wire);
     }
@@ -189,12 +189,13 @@ Suite *suite_elastic_order(void)
 {
     Suite *suite = suite_create("elastic_order");
     TCase *order = tcase_create("elastic/order");
-    tcase_add_loop_test(order, who_is_ahead_is_not_told_off, 0, RING_WIRES);
+    tcase_add_loop_test(order, who_is_ahead_is_not_reported, 0, RING_WIRES);
     tcase_add_loop_test(order, calls_that_differ_are_both_named, 0, RING_WIRES);
-    tcase_add_loop_test(order, who_calls_something_else_is_seen_beside_the_plan,
-                        0, RING_WIRES);
-    tcase_add_loop_test(order, links_have_rules, 0, RING_WIRES);
-    tcase_add_loop_test(order, a_chunk_is_bare_while_writes_are_under_way, 0,
+    tcase_add_loop_test(order,
+                        who_calls_something_else_is_seen_despite_the_plan, 0,
+                        RING_WIRES);
+    tcase_add_loop_test(order, links_have_profiles, 0, RING_WIRES);
+    tcase_add_loop_test(order, a_chunk_is_bare_while_writes_are_in_flight, 0,
                         2 * RING_WIRES);
     suite_add_tcase(suite, order);
     return suite;

@@ -23,7 +23,7 @@ struct tripwire {
     uint64_t left;
 };
 
-static void trip(struct gw_sink *sink, const struct gw_event *event)
+static void fire_tripwire(struct gw_sink *sink, const struct gw_event *event)
 {
     struct tripwire *tripwire = (struct tripwire *)sink;
     (void)event;
@@ -42,7 +42,7 @@ struct story {
     char what[80];
     struct elastic_ring ring; /* the living members */
     struct share shares[RING_MOST];
-    unsigned origin_count, origin[RING_MOST];
+    unsigned initial_count, initial_members[RING_MOST];
     uint64_t earlier; /* contributors by the last decision; 0: none */
     unsigned stops;
 };
@@ -52,8 +52,8 @@ static void story_begin(struct story *s, unsigned size, size_t count)
     gw_rng_seed(&s->rng, s->seed);
     s->ring = ring_of(s->wire, size);
     s->ring.slice_bytes = strcmp(s->wire, "shm") == 0 ? 1024 : 16384;
-    s->origin_count = size;
-    memcpy(s->origin, s->ring.nodes, sizeof s->origin);
+    s->initial_count = size;
+    memcpy(s->initial_members, s->ring.nodes, sizeof s->initial_members);
     snprintf(s->what, sizeof s->what, "%s, %u members, seed %llu", s->wire,
              size, (unsigned long long)s->seed);
     for (unsigned r = 0; r < size; r++) {
@@ -68,7 +68,7 @@ static bool run_on(struct story *s)
 {
     struct elastic_ring *ring = &s->ring;
     unsigned tripper = (unsigned)gw_rng_below(&s->rng, ring->size);
-    struct tripwire tripwire = {.sink = {.emit = trip},
+    struct tripwire tripwire = {.sink = {.emit = fire_tripwire},
                                 .ring = ring,
                                 .left = gw_rng_below(&s->rng, 4 * ring->size)};
     uint64_t sets[RING_MOST][RING_CHUNKS_MOST];
@@ -115,9 +115,9 @@ static uint64_t decide(const struct story *s, struct gw__report *reports)
     struct gw__survivor survivors[RING_MOST];
     struct gw__decision decision = {.epoch = 8,
                                     .contributors = s->earlier,
-                                    .initial_count = s->origin_count};
-    for (unsigned i = 0; i < s->origin_count; i++)
-        decision.initial_members[i] = (uint8_t)s->origin[i];
+                                    .initial_count = s->initial_count};
+    for (unsigned i = 0; i < s->initial_count; i++)
+        decision.initial_members[i] = (uint8_t)s->initial_members[i];
     for (unsigned r = 0; r < s->ring.size; r++) {
         reports[r] = (struct gw__report){.op_count = 1};
         share_report(&s->shares[r], &reports[r].ops[0]);
@@ -129,8 +129,8 @@ static uint64_t decide(const struct story *s, struct gw__report *reports)
 }
 
 /* A partial sum is continued only if memory has it. */
-static void take_up(struct story *s, const struct gw__recovery *recovery,
-                    uint64_t target)
+static void continue_op(struct story *s, const struct gw__recovery *recovery,
+                        uint64_t target)
 {
     for (unsigned r = 0; r < s->ring.size; r++) {
         struct share *share = &s->shares[r];
@@ -156,15 +156,15 @@ static void recover(struct story *s)
     const struct gw__recovery_case c = {.ranks = s->ring.size,
                                         .nodes = s->ring.nodes,
                                         .held = held,
-                                        .chunks = s->origin_count,
+                                        .chunks = s->initial_count,
                                         .target = s->earlier,
-                                        .initial_count = s->origin_count,
-                                        .initial_members = s->origin};
+                                        .initial_count = s->initial_count,
+                                        .initial_members = s->initial_members};
     enum gw_err err = gw__recovery_make(&c, &recovery, &why);
     ck_assert_msg(err == GW_OK, "%s: %s", s->what, why.text);
     err = gw__recovery_verify(&recovery, 1, &verdict, &why);
     ck_assert_msg(err == GW_OK, "%s: %s", s->what, verdict.sentence);
-    take_up(s, &recovery, s->earlier);
+    continue_op(s, &recovery, s->earlier);
     gw__recovery_fini(&recovery);
 }
 
@@ -179,7 +179,7 @@ static unsigned live_through(struct story *s, unsigned size, size_t count)
     }
     for (unsigned r = 0; r < s->ring.size; r++) {
         struct share *share = &s->shares[r];
-        for (unsigned c = 0; c < s->origin_count; c++)
+        for (unsigned c = 0; c < s->initial_count; c++)
             ck_assert_msg(share->sets[c] == share->contributors.target,
                           "%s: node %u, chunk %u has %#llx", s->what,
                           s->ring.nodes[r], c,
@@ -195,20 +195,21 @@ static const struct {
     const char *wire;
     bool shared;
     unsigned seeds;
-} places[] = {
+} variants[] = {
     {"shm", true, 80}, {"shm", false, 40}, {"ipc", false, 8}, {"tcp", true, 8}};
-enum { PLACES = sizeof places / sizeof *places };
+enum { VARIANTS = sizeof variants / sizeof *variants };
 
 START_TEST(stopped_anywhere_the_survivors_complete_it)
 {
     unsigned stops = 0;
-    for (unsigned seed = 0; seed < places[_i].seeds; seed++) {
+    for (unsigned seed = 0; seed < variants[_i].seeds; seed++) {
         static struct story story;
-        story = (struct story){
-            .wire = places[_i].wire, .shared = places[_i].shared, .seed = seed};
+        story = (struct story){.wire = variants[_i].wire,
+                               .shared = variants[_i].shared,
+                               .seed = seed};
         stops += live_through(&story, 2 + seed % 5, 8000 + seed * 37);
     }
-    ck_assert_uint_ge(stops, places[_i].seeds / 2);
+    ck_assert_uint_ge(stops, variants[_i].seeds / 2);
 }
 END_TEST
 
@@ -230,7 +231,7 @@ START_TEST(a_stopped_call_goes_on)
     struct elastic_ring ring = ring_of(ring_wires[_i], 3);
     struct share shares[RING_MOST];
     struct tripwire tripwire = {
-        .sink = {.emit = trip}, .ring = &ring, .left = 4};
+        .sink = {.emit = fire_tripwire}, .ring = &ring, .left = 4};
     ring.slice_bytes = 4096;
     ring.sinks[1] = &tripwire.sink;
     ring_open(&ring);
@@ -258,7 +259,7 @@ struct vain {
     uint64_t took_ns;
 };
 
-static void note_wait(struct gw_sink *sink, const struct gw_event *event)
+static void record_wait(struct gw_sink *sink, const struct gw_event *event)
 {
     struct vain *v =
         (struct vain *)((char *)sink - offsetof(struct vain, sink));
@@ -291,7 +292,7 @@ START_TEST(a_stop_is_obeyed_within_milliseconds)
     uint64_t least_ns = UINT64_MAX;
     for (int i = 0; i < 3; i++) {
         struct elastic_ring ring = ring_of(ring_wires[_i], 2);
-        struct vain v = {.sink = {.emit = note_wait}};
+        struct vain v = {.sink = {.emit = record_wait}};
         ring.sinks[0] = &v.sink;
         ring_open(&ring);
         for (unsigned r = 0; r < ring.size; r++)
@@ -330,7 +331,7 @@ static void leave_in_the_middle(struct elastic_ring *ring, unsigned rank,
 
 /* Lent memory belongs to the caller again. The other member learns that no more
  * data will come; no failure is reported to it. */
-START_TEST(after_leaving_nobody_reads_the_buffers)
+START_TEST(after_leaving_none_reads_the_buffers)
 {
     struct elastic_ring ring = ring_of(ring_wires[_i], 2);
     struct share shares[RING_MOST];
@@ -356,11 +357,11 @@ Suite *suite_elastic_stop(void)
     Suite *suite = suite_create("elastic_stop");
     TCase *story = tcase_create("elastic/stop");
     tcase_add_loop_test(story, stopped_anywhere_the_survivors_complete_it, 0,
-                        PLACES);
+                        VARIANTS);
     tcase_add_loop_test(story, a_stopped_call_goes_on, 0, RING_WIRES);
     tcase_add_loop_test(story, a_stop_is_obeyed_within_milliseconds, 0,
                         RING_WIRES);
-    tcase_add_loop_test(story, after_leaving_nobody_reads_the_buffers, 0,
+    tcase_add_loop_test(story, after_leaving_none_reads_the_buffers, 0,
                         RING_WIRES);
     suite_add_tcase(suite, story);
     return suite;

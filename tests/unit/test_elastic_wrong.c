@@ -23,7 +23,7 @@ static void run_or_stop(struct elastic_ring *ring, unsigned rank, void *context)
 /* ---- the rule ---- */
 
 /* Nodes are 5, 16 and 27. */
-START_TEST(nobody_counts_twice)
+START_TEST(none_counts_twice)
 {
     static const struct hop twice[] = {{0, 1, GW_ADD, false},
                                        {0, 1, GW_ADD, false}};
@@ -45,7 +45,7 @@ START_TEST(nobody_counts_twice)
 END_TEST
 
 /* Two simultaneous sources and the own value must be disjoint, too. */
-START_TEST(several_sources_share_nobody)
+START_TEST(several_sources_have_no_common_contributor)
 {
     static const struct hop hops[] = {{0, 2, GW_ADD, false},
                                       {1, 2, GW_ADD, true}};
@@ -76,7 +76,7 @@ START_TEST(several_sources_share_nobody)
 }
 END_TEST
 
-START_TEST(nobody_counts_who_must_not)
+START_TEST(none_counts_that_must_not)
 {
     static const struct hop hops[] = {{0, 1, GW_REPLACE, false}};
     struct elastic_ring ring = ring_of(ring_wires[_i], 2);
@@ -208,22 +208,23 @@ START_TEST(senseless_calls_are_refused)
 }
 END_TEST
 
-START_TEST(seats_that_cannot_be)
+START_TEST(impossible_member_sets)
 {
     static const struct {
         unsigned nodes[2];
         const char *text;
-    } seats[] = {
+    } member_sets[] = {
         {{3, 64}, "rank 1: node number 64 is out of range or used twice"},
         {{3, 3}, "rank 1: node number 3 is out of range or used twice"}};
     _Atomic bool stop = false;
     for (unsigned i = 0; i < 2; i++) {
-        struct gw__comm_setup setup = {
-            .config = {.size = 2}, .nodes = seats[i].nodes, .interrupt = &stop};
+        struct gw__comm_setup setup = {.config = {.size = 2},
+                                       .nodes = member_sets[i].nodes,
+                                       .interrupt = &stop};
         struct gw_comm *comm;
         struct gw_error why = {0};
         ck_assert_int_eq(gw__comm_prepare(&setup, &comm, &why), GW_EINVAL);
-        ck_assert_str_eq(why.text, seats[i].text);
+        ck_assert_str_eq(why.text, member_sets[i].text);
         ck_assert_ptr_null(comm);
     }
 }
@@ -232,18 +233,18 @@ END_TEST
 Suite *suite_elastic_wrong(void)
 {
     Suite *suite = suite_create("elastic_wrong");
-    TCase *rule = tcase_create("elastic/rule");
+    TCase *arguments = tcase_create("elastic/rule");
     TCase *lies = tcase_create("elastic/lies");
     TCase *rest = tcase_create("elastic/refused");
-    tcase_add_loop_test(rule, nobody_counts_twice, 0, RING_WIRES);
-    tcase_add_test(rule, several_sources_share_nobody);
-    tcase_add_loop_test(rule, nobody_counts_who_must_not, 0, RING_WIRES);
+    tcase_add_loop_test(arguments, none_counts_twice, 0, RING_WIRES);
+    tcase_add_test(arguments, several_sources_have_no_common_contributor);
+    tcase_add_loop_test(arguments, none_counts_that_must_not, 0, RING_WIRES);
     tcase_add_loop_test(lies, a_slice_that_lies_is_found_out, 0,
                         6 * RING_WIRES);
     tcase_add_loop_test(lies, members_of_two_epochs_do_not_mix, 0, RING_WIRES);
     tcase_add_loop_test(rest, senseless_calls_are_refused, 0, FAULTS);
-    tcase_add_test(rest, seats_that_cannot_be);
-    suite_add_tcase(suite, rule);
+    tcase_add_test(rest, impossible_member_sets);
+    suite_add_tcase(suite, arguments);
     suite_add_tcase(suite, lies);
     suite_add_tcase(suite, rest);
     return suite;

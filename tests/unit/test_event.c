@@ -40,21 +40,21 @@ END_TEST
 
 START_TEST(test_jsonl_text)
 {
-    struct page page;
+    struct text_buffer buffer;
     struct gw_sink *sink;
-    page_open(&page);
-    ck_assert_int_eq(gw_sink_jsonl(page.file, 0, &sink, NULL), GW_OK);
+    text_buffer_open(&buffer);
+    ck_assert_int_eq(gw_sink_jsonl(buffer.file, 0, &sink, NULL), GW_OK);
     gw_emit(sink, &begin);
     gw_emit(sink, &sent);
     gw_sink_close(&sink);
     ck_assert_ptr_null(sink);
-    ck_assert_str_eq(page.text,
+    ck_assert_str_eq(buffer.text,
                      "{\"time_ns\":1000,\"kind\":\"op_begin\",\"rank\":0,"
                      "\"epoch\":0,\"op\":3,\"bytes\":0,\"value\":2}\n"
                      "{\"time_ns\":2345,\"kind\":\"send\",\"rank\":0,"
                      "\"peer\":1,\"epoch\":0,\"op\":3,\"step\":1,\"chunk\":2,"
                      "\"bytes\":4096,\"value\":1}\n");
-    page_close(&page);
+    text_buffer_close(&buffer);
 }
 END_TEST
 
@@ -85,7 +85,7 @@ static uint64_t draw(struct gw_rng *rng, unsigned bits)
     return gw_rng_next(rng) >> (64 - 1 - gw_rng_below(rng, bits));
 }
 
-static uint32_t draw_place(struct gw_rng *rng)
+static uint32_t draw_position(struct gw_rng *rng)
 {
     return gw_rng_below(rng, 4) ? (uint32_t)draw(rng, 32) : GW_NONE;
 }
@@ -100,25 +100,25 @@ START_TEST(test_jsonl_parses_back)
             .bytes = draw(&rng, 63),
             .value = (int64_t)(draw(&rng, 63) * (i % 2 ? 1 : UINT64_MAX)),
             .kind = (uint32_t)gw_rng_below(&rng, GW_EVENT_KINDS),
-            .rank = draw_place(&rng),
-            .peer = draw_place(&rng),
-            .epoch = draw_place(&rng),
-            .op = draw_place(&rng),
-            .step = draw_place(&rng),
-            .chunk = draw_place(&rng),
+            .rank = draw_position(&rng),
+            .peer = draw_position(&rng),
+            .epoch = draw_position(&rng),
+            .op = draw_position(&rng),
+            .step = draw_position(&rng),
+            .chunk = draw_position(&rng),
         };
-        struct page page;
+        struct text_buffer buffer;
         struct gw_sink *sink;
-        page_open(&page);
-        ck_assert_int_eq(gw_sink_jsonl(page.file, 1, &sink, NULL), GW_OK);
+        text_buffer_open(&buffer);
+        ck_assert_int_eq(gw_sink_jsonl(buffer.file, 1, &sink, NULL), GW_OK);
         gw_emit(sink, &event);
         gw_sink_close(&sink);
         struct gw_event read;
         struct gw_error why = {0};
-        ck_assert_msg(gw_event_parse(page.text, &read, &why) == GW_OK,
-                      "seed %d: %s: %s", _i, page.text, why.text);
+        ck_assert_msg(gw_event_parse(buffer.text, &read, &why) == GW_OK,
+                      "seed %d: %s: %s", _i, buffer.text, why.text);
         assert_same(&read, &event);
-        page_close(&page);
+        text_buffer_close(&buffer);
     }
 }
 END_TEST
@@ -216,10 +216,10 @@ END_TEST
 
 START_TEST(test_prometheus_text)
 {
-    struct page page;
+    struct text_buffer buffer;
     struct gw_sink *sink;
-    page_open(&page);
-    ck_assert_int_eq(gw_sink_prometheus(page.file, &sink, NULL), GW_OK);
+    text_buffer_open(&buffer);
+    ck_assert_int_eq(gw_sink_prometheus(buffer.file, &sink, NULL), GW_OK);
     gw_emit(sink, &applied);
     gw_emit(sink, &sent);
     gw_emit(sink, &loss);
@@ -227,7 +227,7 @@ START_TEST(test_prometheus_text)
     gw_emit(sink, &begin);
     gw_sink_close(&sink);
     ck_assert_str_eq(
-        page.text,
+        buffer.text,
         "# HELP gradwire_events_total Events by kind, rank and peer.\n# TYPE "
         "gradwire_events_total "
         "counter\ngradwire_events_total{kind=\"op_begin\",rank=\"0\"} "
@@ -244,17 +244,17 @@ START_TEST(test_prometheus_text)
         "gradwire_events_uncounted_total Events not counted individually for "
         "lack of memory.\n# TYPE gradwire_events_uncounted_total "
         "counter\ngradwire_events_uncounted_total 0\n");
-    page_close(&page);
+    text_buffer_close(&buffer);
 }
 END_TEST
 
 START_TEST(test_prometheus_grows)
 {
     enum { RANKS = 40 };
-    struct page page;
+    struct text_buffer buffer;
     struct gw_sink *sink;
-    page_open(&page);
-    ck_assert_int_eq(gw_sink_prometheus(page.file, &sink, NULL), GW_OK);
+    text_buffer_open(&buffer);
+    ck_assert_int_eq(gw_sink_prometheus(buffer.file, &sink, NULL), GW_OK);
     for (int times = 0; times < 3; times++)
         for (uint32_t r = 0; r < RANKS; r++)
             for (uint32_t p = 0; p < RANKS; p++) {
@@ -265,11 +265,11 @@ START_TEST(test_prometheus_grows)
             }
     gw_sink_close(&sink);
     unsigned lines = 0;
-    for (const char *at = page.text; (at = strstr(at, "\"} 3\n")); at++)
+    for (const char *at = buffer.text; (at = strstr(at, "\"} 3\n")); at++)
         lines++;
     ck_assert_uint_eq(lines, RANKS * RANKS);
-    ck_assert_ptr_nonnull(strstr(page.text, "_uncounted_total 0\n"));
-    page_close(&page);
+    ck_assert_ptr_nonnull(strstr(buffer.text, "_uncounted_total 0\n"));
+    text_buffer_close(&buffer);
 }
 END_TEST
 
@@ -343,10 +343,10 @@ END_TEST
 
 START_TEST(test_tee_feeds_and_closes_all)
 {
-    struct page page;
+    struct text_buffer buffer;
     struct gw_sink *sinks[3] = {NULL}, *tee;
-    page_open(&page);
-    ck_assert_int_eq(gw_sink_jsonl(page.file, 0, &sinks[0], NULL), GW_OK);
+    text_buffer_open(&buffer);
+    ck_assert_int_eq(gw_sink_jsonl(buffer.file, 0, &sinks[0], NULL), GW_OK);
     ck_assert_int_eq(gw_sink_ring(1, &sinks[2], NULL), GW_OK);
     ck_assert_int_eq(gw_sink_tee(sinks, 3, &tee, NULL), GW_OK);
     gw_emit(tee, &sent);
@@ -354,8 +354,8 @@ START_TEST(test_tee_feeds_and_closes_all)
     ck_assert_uint_eq(gw_sink_ring_read(sinks[2], &kept, 1, NULL), 1);
     assert_same(&kept, &sent);
     gw_sink_close(&tee);
-    ck_assert_ptr_nonnull(strstr(page.text, "\"send\""));
-    page_close(&page);
+    ck_assert_ptr_nonnull(strstr(buffer.text, "\"send\""));
+    text_buffer_close(&buffer);
 }
 END_TEST
 

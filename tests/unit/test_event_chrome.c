@@ -12,17 +12,17 @@ Suite *suite_event_chrome(void);
 
 static json_t *trace_of(const struct gw_event *events, size_t count)
 {
-    struct page page;
+    struct text_buffer buffer;
     struct gw_sink *sink;
-    page_open(&page);
-    ck_assert_int_eq(gw_sink_chrome(page.file, &sink, NULL), GW_OK);
+    text_buffer_open(&buffer);
+    ck_assert_int_eq(gw_sink_chrome(buffer.file, &sink, NULL), GW_OK);
     for (size_t i = 0; i < count; i++)
         gw_emit(sink, &events[i]);
     gw_sink_close(&sink);
     json_error_t error;
-    json_t *trace = json_loads(page.text, JSON_REJECT_DUPLICATES, &error);
+    json_t *trace = json_loads(buffer.text, JSON_REJECT_DUPLICATES, &error);
     ck_assert_msg(trace, "line %d: %s", error.line, error.text);
-    page_close(&page);
+    text_buffer_close(&buffer);
     return trace;
 }
 

@@ -22,11 +22,11 @@ static void arm(const char *text)
 START_TEST(nothing_is_on_at_first)
 {
     ck_assert(!atomic_load(&gw__failpoints_on));
-    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_MEET), GW_OK);
+    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_CONNECT), GW_OK);
 }
 END_TEST
 
-START_TEST(every_place_has_a_name_and_a_sentence)
+START_TEST(every_failpoint_has_a_name_and_a_description)
 {
     for (unsigned p = 0; p < GW__FAILPOINTS; p++) {
         const struct gw__failpoint_info *info =
@@ -39,19 +39,20 @@ START_TEST(every_place_has_a_name_and_a_sentence)
 }
 END_TEST
 
-START_TEST(it_fails_the_time_that_was_said)
+START_TEST(it_fails_at_the_requested_time)
 {
     arm("ring.meet=error@2");
-    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_MEET), GW_OK);
+    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_CONNECT), GW_OK);
     ck_assert_int_eq(gw__failpoint_err(GW__AT_PS_LOG), GW_OK);
-    ck_assert_int_ne(gw__failpoint_err(GW__AT_RING_MEET), GW_OK);
-    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_MEET), GW_OK);
+    ck_assert_int_ne(gw__failpoint_err(GW__AT_RING_CONNECT), GW_OK);
+    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_CONNECT), GW_OK);
     arm("ring.meet=error@2+, ps.log=error");
     for (unsigned i = 1; i <= 4; i++)
-        ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_MEET) == GW_OK, i < 2);
+        ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_CONNECT) == GW_OK,
+                         i < 2);
     ck_assert_int_ne(gw__failpoint_err(GW__AT_PS_LOG), GW_OK);
     arm("");
-    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_MEET), GW_OK);
+    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_CONNECT), GW_OK);
     ck_assert(!atomic_load(&gw__failpoints_on));
 }
 END_TEST
@@ -109,7 +110,7 @@ START_TEST(what_is_none_is_refused)
                       texts[i]);
         ck_assert_ptr_ne(strstr(why.text, "GW_FAIL"), NULL);
     }
-    ck_assert_int_ne(gw__failpoint_err(GW__AT_RING_MEET), GW_OK); /* still */
+    ck_assert_int_ne(gw__failpoint_err(GW__AT_RING_CONNECT), GW_OK); /* still */
 }
 END_TEST
 
@@ -118,8 +119,8 @@ Suite *suite_failpoint(void)
     Suite *suite = suite_create("failpoint");
     TCase *tcase = tcase_create("failpoint");
     tcase_add_test(tcase, nothing_is_on_at_first);
-    tcase_add_test(tcase, every_place_has_a_name_and_a_sentence);
-    tcase_add_test(tcase, it_fails_the_time_that_was_said);
+    tcase_add_test(tcase, every_failpoint_has_a_name_and_a_description);
+    tcase_add_test(tcase, it_fails_at_the_requested_time);
     tcase_add_test(tcase, it_stands_still);
     tcase_add_test(tcase, it_dies);
     tcase_add_test(tcase, it_counts);

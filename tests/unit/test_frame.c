@@ -85,37 +85,43 @@ START_TEST(a_slice_of_who_does_not_know_the_token_is_refused)
 }
 END_TEST
 
-START_TEST(a_note_is_read_as_it_was_written)
+START_TEST(a_control_frame_is_read_as_it_was_written)
 {
-    struct gw__note note = {.kind = GW__ABORT,
-                            .from = 3,
-                            .to = 1,
-                            .code = GW_ELOST,
-                            .text = "rank 2 lost"},
-                    read;
-    size_t bytes = gw__note_seal(&note);
-    ck_assert_uint_eq(bytes, GW__NOTE_BYTES + strlen(note.text));
-    ck_assert_int_eq(gw__note_read(&note, bytes, 3, 1, &read, NULL), GW_OK);
+    struct gw__control_message frame = {.kind = GW__ABORT,
+                                        .from = 3,
+                                        .to = 1,
+                                        .code = GW_ELOST,
+                                        .text = "rank 2 lost"},
+                               read;
+    size_t bytes = gw__control_seal(&frame);
+    ck_assert_uint_eq(bytes, GW__CONTROL_BYTES + strlen(frame.text));
+    ck_assert_int_eq(gw__control_read(&frame, bytes, 3, 1, &read, NULL), GW_OK);
     ck_assert_int_eq(read.code, GW_ELOST);
     ck_assert_str_eq(read.text, "rank 2 lost");
-    ck_assert_int_eq(gw__note_read(&note, bytes, 2, 1, &read, NULL), GW_EDATA);
-    ck_assert_int_eq(gw__note_read(&note, bytes, 3, 0, &read, NULL), GW_EDATA);
+    ck_assert_int_eq(gw__control_read(&frame, bytes, 2, 1, &read, NULL),
+                     GW_EDATA);
+    ck_assert_int_eq(gw__control_read(&frame, bytes, 3, 0, &read, NULL),
+                     GW_EDATA);
     ck_assert_int_eq(
-        gw__note_read(&note, GW__NOTE_BYTES - 1, 3, 1, &read, NULL), GW_EDATA);
+        gw__control_read(&frame, GW__CONTROL_BYTES - 1, 3, 1, &read, NULL),
+        GW_EDATA);
     ck_assert_int_eq(
-        gw__note_read(&note, GW__NOTE_BYTES_MAX, 3, 1, &read, NULL), GW_EDATA);
-    note.magic ^= 1;
-    ck_assert_int_eq(gw__note_read(&note, bytes, 3, 1, &read, NULL), GW_EDATA);
+        gw__control_read(&frame, GW__CONTROL_BYTES_MAX, 3, 1, &read, NULL),
+        GW_EDATA);
+    frame.magic ^= 1;
+    ck_assert_int_eq(gw__control_read(&frame, bytes, 3, 1, &read, NULL),
+                     GW_EDATA);
 }
 END_TEST
 
-START_TEST(a_note_without_end_is_ended)
+START_TEST(an_unterminated_control_frame_is_ended)
 {
-    struct gw__note note = {.kind = GW__ABORT, .code = GW_EINTR}, read;
-    memset(note.text, 'x', sizeof note.text);
-    size_t bytes = gw__note_seal(&note);
-    ck_assert_uint_eq(bytes, GW__NOTE_BYTES_MAX - 1);
-    ck_assert_int_eq(gw__note_read(&note, bytes, 0, 0, &read, NULL), GW_OK);
+    struct gw__control_message frame = {.kind = GW__ABORT, .code = GW_EINTR},
+                               read;
+    memset(frame.text, 'x', sizeof frame.text);
+    size_t bytes = gw__control_seal(&frame);
+    ck_assert_uint_eq(bytes, GW__CONTROL_BYTES_MAX - 1);
+    ck_assert_int_eq(gw__control_read(&frame, bytes, 0, 0, &read, NULL), GW_OK);
     ck_assert_uint_eq(strlen(read.text), sizeof read.text - 1);
 }
 END_TEST
@@ -164,8 +170,8 @@ Suite *suite_frame(void)
     tcase_add_test(tests, a_slice_is_header_and_data_or_two_parts);
     tcase_add_test(tests, a_slice_of_other_length_is_refused);
     tcase_add_test(tests, a_slice_of_who_does_not_know_the_token_is_refused);
-    tcase_add_test(tests, a_note_is_read_as_it_was_written);
-    tcase_add_test(tests, a_note_without_end_is_ended);
+    tcase_add_test(tests, a_control_frame_is_read_as_it_was_written);
+    tcase_add_test(tests, an_unterminated_control_frame_is_ended);
     tcase_add_test(tests, a_table_of_addresses_is_read_as_it_was_written);
     tcase_add_test(tests, missing_ranks_are_named);
     suite_add_tcase(suite, tests);

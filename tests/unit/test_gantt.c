@@ -71,7 +71,7 @@ static void assert_drawn(const struct gantt *gantt,
 
 /* The state at that time: later passes are removed, and the current pass has no
  * end yet. */
-static void cut(struct gw_timeline *timeline, double now_us)
+static void cut_off_at(struct gw_timeline *timeline, double now_us)
 {
     for (size_t i = 0; i < timeline->pass_count; i++) {
         struct gw_pass_time *time = &timeline->times[i];
@@ -101,7 +101,7 @@ START_TEST(golden_zero_bubble_in_ascii)
 }
 END_TEST
 
-START_TEST(golden_pieces)
+START_TEST(golden_segments)
 {
     struct scene_of_gantt s = scene_of("interleaved", 4, 4);
     const struct gantt_style wide = {.width = 120, .utf8 = true};
@@ -133,7 +133,7 @@ START_TEST(golden_until_now)
 {
     struct scene_of_gantt s = scene_of("1f1b", 4, 8);
     s.gantt.span_us = s.timeline->time_us;
-    cut(s.timeline, 12500);
+    cut_off_at(s.timeline, 12500);
     char *text = NULL;
     size_t bytes = 0;
     FILE *file = open_memstream(&text, &bytes);
@@ -156,7 +156,7 @@ START_TEST(golden_page)
         slower.timeline->times[i].end_us *= 1.25;
         slower.timeline->times[i].ready_us *= 1.25;
     }
-    gw_timeline_settle(slower.timeline, slower.schedule);
+    gw_timeline_complete(slower.timeline, slower.schedule);
     const struct gantt_panel panels[] = {
         {"a <b> & c", first.schedule, first.timeline, NULL},
         {"interleaved", second.schedule, second.timeline, slower.timeline},
@@ -214,7 +214,7 @@ END_TEST
 START_TEST(nothing_has_happened)
 {
     struct scene_of_gantt s = scene_of("1f1b", 2, 2);
-    cut(s.timeline, 0);
+    cut_off_at(s.timeline, 0);
     s.gantt.unit_us = 0;
     char *text = drawn(&s.gantt, &ascii_80);
     ck_assert_ptr_nonnull(strstr(text, "stage 0 \nstage 1 \n"));
@@ -294,7 +294,7 @@ Suite *suite_gantt(void)
     const TTest *const tests[] = {
         golden_1f1b,
         golden_zero_bubble_in_ascii,
-        golden_pieces,
+        golden_segments,
         golden_in_colour,
         golden_several_passes_a_cell,
         golden_until_now,

@@ -30,9 +30,9 @@ START_TEST(a_text_has_images_and_branches)
     const struct gw_operator *op = network->operators;
     char *text = NULL;
     size_t bytes = 0;
-    FILE *page = open_memstream(&text, &bytes);
-    ck_assert_int_eq(gw_network_print(network, page, NULL), GW_OK);
-    fclose(page);
+    FILE *output = open_memstream(&text, &bytes);
+    ck_assert_int_eq(gw_network_print(network, output, NULL), GW_OK);
+    fclose(output);
     ck_assert_str_eq(text, residual);
     ck_assert_uint_eq(network->inputs, 16);
     ck_assert_uint_eq(op[0].out, 4 * 16);
@@ -150,10 +150,10 @@ START_TEST(a_pair_of_convolutions_needs_one_all_reduce)
         network, (struct gw_layout_options){.mesh = {1, 2, 1}, .batch = 8});
     struct gw_layout_price price;
     gw_layout_price(layout, 0, &price);
-    ck_assert_int_eq(layout->placed[0].split, GW_SPLIT_COLUMNS);
-    ck_assert_int_eq(layout->placed[2].split, GW_SPLIT_ROWS);
-    ck_assert_uint_eq(layout->placed[0].parameters_local, 2 * 9 * 4 + 4);
-    ck_assert_uint_eq(layout->placed[2].parameters_local, 4 * 9 * 4 + 4);
+    ck_assert_int_eq(layout->op_layouts[0].split, GW_SPLIT_COLUMNS);
+    ck_assert_int_eq(layout->op_layouts[2].split, GW_SPLIT_ROWS);
+    ck_assert_uint_eq(layout->op_layouts[0].parameters_local, 2 * 9 * 4 + 4);
+    ck_assert_uint_eq(layout->op_layouts[2].parameters_local, 4 * 9 * 4 + 4);
     ck_assert_uint_eq(price.tensor_collectives, 1);
     ck_assert_uint_eq(price.tensor_forward_bytes, 8 * 4 * 16 * sizeof(float));
     gw_layout_destroy(&layout);
@@ -204,11 +204,11 @@ static const struct gw__image_shape conv = {.rows = 1,
                                             .out = {2, SIDE, SIDE},
                                             .height = 3,
                                             .width = 3};
-static const struct gw__image_shape pool = {.rows = 1,
-                                            .in = {1, SIDE, SIDE},
-                                            .out = {1, 2, 2},
-                                            .height = 2,
-                                            .width = 2};
+static const struct gw__image_shape pooling = {.rows = 1,
+                                               .in = {1, SIDE, SIDE},
+                                               .out = {1, 2, 2},
+                                               .height = 2,
+                                               .width = 2};
 
 /* Forward, the NaN reaches exactly the outputs that depend on it; backward
  * likewise. */
@@ -221,20 +221,20 @@ START_TEST(a_nan_comes_out)
     for (int place = 0; place < PLANE; place++) {
         for (int i = 0; i < PLANE; i++)
             x[i] = i == place ? NAN : (float)i;
-        gw__maxpool(&pool, x, y);
+        gw__maxpool(&pooling, x, y);
         for (int i = 0; i < 4; i++)
             ck_assert(isnan(y[i]) ==
                       (i / 2 == place / SIDE / 2 && i % 2 == place % SIDE / 2));
         float dy[4] = {1, 1, 1, 1};
-        gw__maxpool_back(&pool, x, dy, dx);
+        gw__maxpool_back(&pooling, x, dy, dx);
         ck_assert(dx[place] == 1);
         gw__conv_forward(&conv, x, weights, bias, scratch, y);
         for (int i = 0; i < 2 * PLANE; i++) {
             int h = i % PLANE / SIDE - place / SIDE,
                 w = i % SIDE - place % SIDE;
-            bool near = h >= -1 && h <= 1 && w >= -1 && w <= 1;
-            ck_assert_msg(!near || isnan(y[i]), "place %d, output %d", place,
-                          i);
+            bool is_close = h >= -1 && h <= 1 && w >= -1 && w <= 1;
+            ck_assert_msg(!is_close || isnan(y[i]), "place %d, output %d",
+                          place, i);
         }
         for (int i = 0; i < 2 * PLANE; i++)
             y[i] = i == place ? NAN : 1;

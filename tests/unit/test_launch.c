@@ -5,7 +5,7 @@
  * is ever left.
  */
 #include "common/command.h"
-#include "launch_heard.h"
+#include "launch_received.h"
 
 #include <check.h>
 #include <sched.h>
@@ -28,21 +28,21 @@ static void begin(void)
 
 static void on_event(void *context, const struct gw_event *event)
 {
-    struct heard *heard = context;
+    struct received *received = context;
     ck_assert_uint_lt(event->rank, RANKS);
-    ck_assert_uint_eq(heard->reports[event->rank], 1); /* between the reports */
-    heard->begins[event->rank] += event->kind == GW_EV_OP_BEGIN;
-    heard->applies[event->rank] += event->kind == GW_EV_APPLY;
+    ck_assert_uint_eq(received->reports[event->rank], 1);
+    received->begins[event->rank] += event->kind == GW_EV_OP_BEGIN;
+    received->applies[event->rank] += event->kind == GW_EV_APPLY;
 }
 
-static enum gw_err launch(rank_main *main, struct heard *heard)
+static enum gw_err launch(rank_main *main, struct received *received)
 {
     const struct launch launch = {
         .ranks = RANKS,
         .wire = "shm",
         .rank_main = main,
-        .context = heard,
-        .on_report = heard_report,
+        .context = received,
+        .on_report = receive_report,
         .on_event = on_event,
         .events = true,
     };
@@ -75,8 +75,8 @@ static void within(double seconds, double (*try_it)(void))
     for (unsigned tries = 0; tries < TRIES && ahead < AHEAD; tries++) {
         interrupted = 0;
         uint64_t start_ns = gw_now_ns();
-        struct heard heard = {0};
-        ck_assert_int_eq(launch(report_twice, &heard), GW_OK);
+        struct received received = {0};
+        ck_assert_int_eq(launch(report_twice, &received), GW_OK);
         most = seconds + 4 * seconds_since(start_ns);
         took = try_it();
         ahead += took < most ? 1 : -1;
@@ -87,11 +87,11 @@ static void within(double seconds, double (*try_it)(void))
 
 START_TEST(reports_arrive_in_order)
 {
-    struct heard heard = {0};
-    ck_assert_int_eq(launch(report_twice, &heard), GW_OK);
+    struct received received = {0};
+    ck_assert_int_eq(launch(report_twice, &received), GW_OK);
     for (unsigned i = 0; i < RANKS; i++) {
-        ck_assert_uint_eq(heard.reports[i], 2);
-        ck_assert_mem_eq(heard.last[i], &i, sizeof i);
+        ck_assert_uint_eq(received.reports[i], 2);
+        ck_assert_mem_eq(received.last[i], &i, sizeof i);
     }
 }
 END_TEST
@@ -119,12 +119,12 @@ static enum gw_err reduce_once(struct gw_comm *comm, struct reporter *report,
 
 START_TEST(events_arrive_in_order_with_reports)
 {
-    struct heard heard = {0};
-    ck_assert_int_eq(launch(reduce_once, &heard), GW_OK);
+    struct received received = {0};
+    ck_assert_int_eq(launch(reduce_once, &received), GW_OK);
     for (unsigned i = 0; i < RANKS; i++) {
-        ck_assert_uint_eq(heard.reports[i], 2);
-        ck_assert_uint_eq(heard.begins[i], 1); /* connecting emits none */
-        ck_assert_uint_eq(heard.applies[i], 4);
+        ck_assert_uint_eq(received.reports[i], 2);
+        ck_assert_uint_eq(received.begins[i], 1); /* connecting emits none */
+        ck_assert_uint_eq(received.applies[i], 4);
     }
 }
 END_TEST
@@ -146,9 +146,9 @@ static enum gw_err report_much(struct gw_comm *comm, struct reporter *report,
 
 START_TEST(large_reports_arrive_whole)
 {
-    struct heard heard = {0};
-    ck_assert_int_eq(launch(report_much, &heard), GW_OK);
-    ck_assert_uint_eq(heard.bytes, (size_t)RANKS * 4 << 20);
+    struct received received = {0};
+    ck_assert_int_eq(launch(report_much, &received), GW_OK);
+    ck_assert_uint_eq(received.bytes, (size_t)RANKS * 4 << 20);
 }
 END_TEST
 
@@ -163,9 +163,9 @@ static enum gw_err fail_one(struct gw_comm *comm, struct reporter *report,
 
 static double end_by_failure(void)
 {
-    struct heard heard = {0};
+    struct received received = {0};
     uint64_t start_ns = gw_now_ns();
-    ck_assert_int_eq(launch(fail_one, &heard), GW_EDATA);
+    ck_assert_int_eq(launch(fail_one, &received), GW_EDATA);
     ck_assert_str_eq(why.text, "rank 1: line 3 is no number");
     return seconds_since(start_ns);
 }
@@ -185,8 +185,8 @@ static enum gw_err fail_wordless(struct gw_comm *comm, struct reporter *report,
 
 START_TEST(an_error_without_words_gets_its_name)
 {
-    struct heard heard = {0};
-    ck_assert_int_eq(launch(fail_wordless, &heard), GW_ENOMEM);
+    struct received received = {0};
+    ck_assert_int_eq(launch(fail_wordless, &received), GW_ENOMEM);
     ck_assert_str_eq(why.text, "rank 0: out of memory");
 }
 END_TEST
@@ -204,13 +204,13 @@ static enum gw_err kill_one(struct gw_comm *comm, struct reporter *report,
 
 static double end_by_kill(void)
 {
-    struct heard heard = {0};
+    struct received received = {0};
     char expected[128];
     pid_t pid;
     uint64_t start_ns = gw_now_ns();
-    ck_assert_int_eq(launch(kill_one, &heard), GW_ELOST);
+    ck_assert_int_eq(launch(kill_one, &received), GW_ELOST);
     double took = seconds_since(start_ns);
-    memcpy(&pid, heard.last[2], sizeof pid);
+    memcpy(&pid, received.last[2], sizeof pid);
     snprintf(expected, sizeof expected,
              "rank 2 (pid %d) was killed by signal 9 (Killed)", (int)pid);
     ck_assert_msg(strncmp(why.text, expected, strlen(expected)) == 0,
@@ -235,8 +235,8 @@ static enum gw_err leave_one(struct gw_comm *comm, struct reporter *report,
 
 START_TEST(leaving_without_a_result_is_an_error)
 {
-    struct heard heard = {0};
-    ck_assert_int_eq(launch(leave_one, &heard), GW_ELOST);
+    struct received received = {0};
+    ck_assert_int_eq(launch(leave_one, &received), GW_ELOST);
     ck_assert_ptr_nonnull(strstr(why.text, "status 3 without a result"));
 }
 END_TEST
@@ -257,11 +257,11 @@ static enum gw_err until_interrupted(struct gw_comm *comm,
 
 START_TEST(ctrl_c_lets_ranks_end_by_themselves)
 {
-    struct heard heard = {.interrupts = 1};
-    ck_assert_int_eq(launch(until_interrupted, &heard), GW_EINTR);
+    struct received received = {.interrupts = 1};
+    ck_assert_int_eq(launch(until_interrupted, &received), GW_EINTR);
     ck_assert_str_eq(why.text, "interrupted");
     ck_assert_int_eq(interrupted, SIGINT);
-    ck_assert_mem_eq(heard.last[0], "end", 3);
+    ck_assert_mem_eq(received.last[0], "end", 3);
 }
 END_TEST
 
@@ -275,9 +275,9 @@ static enum gw_err deaf(struct gw_comm *comm, struct reporter *report,
 
 static double end_deaf(unsigned interrupts)
 {
-    struct heard heard = {.interrupts = interrupts};
+    struct received received = {.interrupts = interrupts};
     uint64_t start_ns = gw_now_ns();
-    ck_assert_int_eq(launch(deaf, &heard), GW_EINTR);
+    ck_assert_int_eq(launch(deaf, &received), GW_EINTR);
     return seconds_since(start_ns);
 }
 
@@ -305,12 +305,12 @@ START_TEST(ctrl_c_twice_ends_at_once)
 }
 END_TEST
 
-START_TEST(ctrl_c_before_the_start_starts_nobody)
+START_TEST(ctrl_c_before_the_start_starts_none)
 {
-    struct heard heard = {0};
+    struct received received = {0};
     interrupted = 1;
-    ck_assert_int_eq(launch(report_twice, &heard), GW_EINTR);
-    ck_assert_uint_eq(heard.reports[0], 0);
+    ck_assert_int_eq(launch(report_twice, &received), GW_EINTR);
+    ck_assert_uint_eq(received.reports[0], 0);
 }
 END_TEST
 
@@ -328,13 +328,13 @@ static enum gw_err print_something(struct gw_comm *comm,
 
 START_TEST(stdout_is_the_supervisors)
 {
-    struct heard heard = {0};
+    struct received received = {0};
     char path[] = "/tmp/gw-test-launch-XXXXXX", text[256];
     int file = mkstemp(path), out = dup(STDOUT_FILENO);
     fflush(stdout);
     dup2(file, STDOUT_FILENO);
     printf("from the supervisor\n");
-    enum gw_err code = launch(print_something, &heard);
+    enum gw_err code = launch(print_something, &received);
     fflush(stdout);
     dup2(out, STDOUT_FILENO);
     ssize_t bytes = pread(file, text, sizeof text - 1, 0);
@@ -350,10 +350,10 @@ END_TEST
 
 START_TEST(signal_mask_comes_back)
 {
-    struct heard heard = {0};
+    struct received received = {0};
     sigset_t before, after;
     sigprocmask(SIG_BLOCK, NULL, &before);
-    ck_assert_int_eq(launch(report_twice, &heard), GW_OK);
+    ck_assert_int_eq(launch(report_twice, &received), GW_OK);
     sigprocmask(SIG_BLOCK, NULL, &after);
     ck_assert_int_eq(sigismember(&before, SIGINT), 0);
     ck_assert_int_eq(sigismember(&after, SIGINT), 0);
@@ -440,7 +440,7 @@ Suite *suite_launch(void)
     tcase_add_test(processes, ctrl_c_lets_ranks_end_by_themselves);
     tcase_add_test(processes, who_does_not_end_is_ended);
     tcase_add_test(processes, ctrl_c_twice_ends_at_once);
-    tcase_add_test(processes, ctrl_c_before_the_start_starts_nobody);
+    tcase_add_test(processes, ctrl_c_before_the_start_starts_none);
     tcase_add_test(processes, stdout_is_the_supervisors);
     tcase_add_test(processes, signal_mask_comes_back);
     tcase_add_test(processes, ranks_get_a_cpu_each);

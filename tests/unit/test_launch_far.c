@@ -73,7 +73,7 @@ START_TEST(who_has_another_token_is_left)
 END_TEST
 
 /* Half-open connections, which send nothing, or only the token. */
-START_TEST(who_is_silent_holds_nobody_up)
+START_TEST(who_is_silent_delays_no_other)
 {
     enum { SILENT = FAR_CALLERS_MAX + 6 };
     struct ending ending = {.pid = 0};
@@ -112,7 +112,7 @@ START_TEST(who_is_silent_holds_nobody_up)
 }
 END_TEST
 
-START_TEST(who_says_nothing_or_too_little_is_left)
+START_TEST(who_sends_nothing_or_too_little_is_left)
 {
     struct ending ending = {.pid = 0};
     struct sockaddr_in to = {.sin_family = AF_INET};
@@ -158,8 +158,8 @@ Suite *suite_launch_far(void)
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, who_has_the_token_is_let_in, 0, INTERFACES);
     tcase_add_loop_test(tc, who_has_another_token_is_left, 0, 2);
-    tcase_add_test(tc, who_is_silent_holds_nobody_up);
-    tcase_add_test(tc, who_says_nothing_or_too_little_is_left);
+    tcase_add_test(tc, who_is_silent_delays_no_other);
+    tcase_add_test(tc, who_sends_nothing_or_too_little_is_left);
     tcase_add_test(tc, an_interface_is_an_address);
     tcase_add_test(tc, a_house_that_is_gone_is_an_error);
     return suite;

@@ -149,14 +149,14 @@ END_TEST
 /* As waitpid codes them on Linux: the signal, or the status times 256. */
 enum { KILLED = 9, SEGFAULT = 11, EXIT_3 = 3 << 8 };
 
-static struct ending well(void)
+static struct ending ended_normally(void)
 {
     return (struct ending){.pid = 100, .reported = true};
 }
 
 static struct ending failed(enum gw_err code, const char *text)
 {
-    struct ending ending = well();
+    struct ending ending = ended_normally();
     gw_fail(&ending.result, code, "%s", text);
     return ending;
 }
@@ -187,9 +187,9 @@ static struct ending silent(pid_t pid, unsigned ms, uint64_t turn)
     return ending;
 }
 
-START_TEST(all_well)
+START_TEST(all_ended_normally)
 {
-    struct ending endings[] = {well(), well()};
+    struct ending endings[] = {ended_normally(), ended_normally()};
     expect(endings, 2, GW_OK, "");
 }
 END_TEST
@@ -219,7 +219,7 @@ END_TEST
 
 START_TEST(leaving_without_a_result_is_death)
 {
-    struct ending endings[] = {well(), dead(42, EXIT_3, 1)};
+    struct ending endings[] = {ended_normally(), dead(42, EXIT_3, 1)};
     expect(endings, 2, GW_ELOST,
            "rank 1 (pid 42) exited with status 3 without a result");
 }
@@ -227,7 +227,7 @@ END_TEST
 
 START_TEST(death_after_a_good_result_counts)
 {
-    struct ending endings[] = {well(), well()};
+    struct ending endings[] = {ended_normally(), ended_normally()};
     endings[1].status = SEGFAULT;
     expect(endings, 2, GW_ELOST,
            "rank 1 (pid 100) was killed by signal 11 (Segmentation fault)");
@@ -242,14 +242,14 @@ START_TEST(a_cause_comes_before_a_consequence)
         failed(GW_ECLOSED, "closed"),
     };
     expect(endings, 3, GW_EINVAL, "rank 1: no such algorithm");
-    endings[1] = well();
+    endings[1] = ended_normally();
     expect(endings, 3, GW_ELOST, "rank 0: rank 1 is gone");
 }
 END_TEST
 
 START_TEST(one_that_never_leaves_is_named)
 {
-    struct ending endings[] = {well(), shot()};
+    struct ending endings[] = {ended_normally(), shot()};
     expect(endings, 2, GW_EINTERNAL,
            "rank 1 (pid 100) did not finish: internal error");
 }
@@ -275,7 +275,7 @@ END_TEST
 
 START_TEST(ranks_have_the_commands_name)
 {
-    struct ending endings[] = {failed(GW_EDATA, "no number"), well()};
+    struct ending endings[] = {failed(GW_EDATA, "no number"), ended_normally()};
     ck_assert_int_eq(verdict_of(endings, 2, "stage", &why), GW_EDATA);
     ck_assert_str_eq(why.text, "stage 0: no number");
     endings[1] = silent(7, 300, 1);
@@ -283,7 +283,7 @@ START_TEST(ranks_have_the_commands_name)
     ck_assert_str_eq(why.text, "stage 1 (pid 7) did not respond for 300 "
                                "ms (stopped or hanging); stage 0: no number");
     endings[1] = shot();
-    endings[0] = well();
+    endings[0] = ended_normally();
     ck_assert_int_eq(verdict_of(endings, 2, "stage", &why), GW_EINTERNAL);
     ck_assert_str_eq(why.text,
                      "stage 1 (pid 100) did not finish: internal error");
@@ -292,15 +292,15 @@ END_TEST
 
 /* ---- silence ---- */
 
-enum { MS = 1000000, SILENCE_MS = 800, LOOK_NS = SILENCE_MS * MS / 8 };
+enum { MS = 1000000, SILENCE_MS = 800, INSPECT_NS = SILENCE_MS * MS / 8 };
 
 /* Checks every 100 ms without a message; returns the time until the rank is
  * missed. */
 static uint64_t missed_after(struct attention *attention, uint64_t *now_ns)
 {
-    uint64_t heard_ns = attention->clock_ns, since_ns = *now_ns;
-    while (!attention_misses(attention, heard_ns))
-        attention_look(attention, *now_ns += LOOK_NS);
+    uint64_t received_ns = attention->clock_ns, since_ns = *now_ns;
+    while (!attention_misses(attention, received_ns))
+        attention_look(attention, *now_ns += INSPECT_NS);
     return *now_ns - since_ns;
 }
 
@@ -321,18 +321,18 @@ END_TEST
 START_TEST(who_was_away_himself_waits_longer)
 {
     struct attention attention;
-    uint64_t now_ns = 1, heard_ns;
+    uint64_t now_ns = 1, received_ns;
     attention_begin(&attention, SILENCE_MS, now_ns);
-    heard_ns = attention.clock_ns;
+    received_ns = attention.clock_ns;
     attention_look(&attention, now_ns += UINT64_C(60000) * MS);
-    ck_assert(!attention_misses(&attention, heard_ns));
-    ck_assert_uint_le(attention.clock_ns - heard_ns, 2 * LOOK_NS);
+    ck_assert(!attention_misses(&attention, received_ns));
+    ck_assert_uint_le(attention.clock_ns - received_ns, 2 * INSPECT_NS);
     ck_assert_uint_ge(missed_after(&attention, &now_ns),
                       (uint64_t)SILENCE_MS * MS);
 }
 END_TEST
 
-START_TEST(nobody_looks_unless_asked)
+START_TEST(silence_is_checked_only_on_request)
 {
     struct attention attention;
     attention_begin(&attention, 0, 5);
@@ -345,7 +345,7 @@ END_TEST
 
 /* ---- meeting ---- */
 
-START_TEST(a_timeout_makes_the_meeting_longer_never_shorter)
+START_TEST(a_timeout_extends_the_rendezvous_only)
 {
     const uint64_t second_ns = 1000000000;
     struct launch launch = {.ranks = 2};
@@ -357,7 +357,7 @@ START_TEST(a_timeout_makes_the_meeting_longer_never_shorter)
 }
 END_TEST
 
-START_TEST(ranks_of_an_engine_meet_as_long_as_it_says)
+START_TEST(an_engine_sets_the_rendezvous_timeout)
 {
     const struct launched launched = {.connect_ms = 60000};
     struct launch launch = {.ranks = 2, .launched = &launched};
@@ -379,7 +379,7 @@ Suite *suite_launch_parts(void)
     tcase_add_test(stream, torn_frame_of_the_dead_is_never_whole);
     suite_add_tcase(suite, stream);
     TCase *verdict = tcase_create("verdict");
-    tcase_add_test(verdict, all_well);
+    tcase_add_test(verdict, all_ended_normally);
     tcase_add_test(verdict, the_dead_come_first_then_a_witness);
     tcase_add_test(verdict, the_first_dead_is_named_the_others_counted);
     tcase_add_test(verdict, leaving_without_a_result_is_death);
@@ -392,11 +392,11 @@ Suite *suite_launch_parts(void)
     TCase *silence = tcase_create("silence");
     tcase_add_test(silence, silence_is_missed_in_time);
     tcase_add_test(silence, who_was_away_himself_waits_longer);
-    tcase_add_test(silence, nobody_looks_unless_asked);
+    tcase_add_test(silence, silence_is_checked_only_on_request);
     suite_add_tcase(suite, silence);
-    TCase *meeting = tcase_create("meeting");
-    tcase_add_test(meeting, a_timeout_makes_the_meeting_longer_never_shorter);
-    tcase_add_test(meeting, ranks_of_an_engine_meet_as_long_as_it_says);
-    suite_add_tcase(suite, meeting);
+    TCase *rendezvous = tcase_create("meeting");
+    tcase_add_test(rendezvous, a_timeout_extends_the_rendezvous_only);
+    tcase_add_test(rendezvous, an_engine_sets_the_rendezvous_timeout);
+    suite_add_tcase(suite, rendezvous);
     return suite;
 }

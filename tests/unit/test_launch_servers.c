@@ -23,8 +23,8 @@ static void serve(void)
         usleep(1000);
 }
 
-static enum gw_err end_well(struct gw_comm *comm, struct reporter *report,
-                            void *context, struct gw_error *error)
+static enum gw_err end_normally(struct gw_comm *comm, struct reporter *report,
+                                void *context, struct gw_error *error)
 {
     unsigned rank = report_rank(report);
     (void)context;
@@ -47,10 +47,10 @@ static enum gw_err lose_a_server(struct gw_comm *comm, struct reporter *report,
     return GW_OK;
 }
 
-static enum gw_err look(void *context, struct gw_error *error)
+static enum gw_err check_calls(void *context, struct gw_error *error)
 {
-    unsigned *looks = context;
-    return ++*looks == 3 ? gw_fail(error, GW_EDATA, "looked enough") : GW_OK;
+    unsigned *calls = context;
+    return ++*calls == 3 ? gw_fail(error, GW_EDATA, "looked enough") : GW_OK;
 }
 
 static struct launch launch_of(enum gw_err (*main)(struct gw_comm *,
@@ -66,7 +66,7 @@ static struct launch launch_of(enum gw_err (*main)(struct gw_comm *,
 
 START_TEST(servers_end_when_the_others_have)
 {
-    struct launch launch = launch_of(end_well);
+    struct launch launch = launch_of(end_normally);
     ck_assert_int_eq(launch_run(&launch, &why), GW_OK);
 }
 END_TEST
@@ -80,15 +80,15 @@ START_TEST(a_lost_server_is_named_as_one)
 }
 END_TEST
 
-START_TEST(an_error_of_who_looks_ends_the_run)
+START_TEST(an_error_of_the_callback_ends_the_run)
 {
-    unsigned looks = 0;
+    unsigned calls = 0;
     struct launch launch = launch_of(lose_a_server);
     launch.ranks = RANKS - 1; /* all of them wait */
-    launch.look = look;
-    launch.context = &looks;
+    launch.look = check_calls;
+    launch.context = &calls;
     ck_assert_int_eq(launch_run(&launch, &why), GW_EDATA);
-    ck_assert_uint_eq(looks, 3);
+    ck_assert_uint_eq(calls, 3);
 }
 END_TEST
 
@@ -98,7 +98,7 @@ Suite *suite_launch_servers(void)
     TCase *processes = tcase_create("processes");
     tcase_add_test(processes, servers_end_when_the_others_have);
     tcase_add_test(processes, a_lost_server_is_named_as_one);
-    tcase_add_test(processes, an_error_of_who_looks_ends_the_run);
+    tcase_add_test(processes, an_error_of_the_callback_ends_the_run);
     suite_add_tcase(suite, processes);
     return suite;
 }

@@ -6,7 +6,7 @@
  */
 #include "common/command.h"
 #include "common/launch/launch_parts.h"
-#include "launch_heard.h"
+#include "launch_received.h"
 
 #include <check.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ static enum gw_err stop_one(struct gw_comm *comm, struct reporter *report,
     hang();
 }
 
-static struct launch silent_launch(struct heard *heard, rank_main *main)
+static struct launch silent_launch(struct received *received, rank_main *main)
 {
     return (struct launch){
         .ranks = RANKS,
@@ -46,19 +46,19 @@ static struct launch silent_launch(struct heard *heard, rank_main *main)
         .wire = "shm",
         .silence_ms = 400,
         .rank_main = main,
-        .context = heard,
-        .on_report = heard_report,
+        .context = received,
+        .on_report = receive_report,
     };
 }
 
 START_TEST(a_stopped_rank_is_ended_and_named)
 {
-    struct heard heard = {0};
+    struct received received = {0};
     char expected[128];
     pid_t pid;
-    struct launch launch = silent_launch(&heard, stop_one);
+    struct launch launch = silent_launch(&received, stop_one);
     ck_assert_int_eq(launch_run(&launch, &why), GW_ELOST);
-    memcpy(&pid, heard.last[1], sizeof pid);
+    memcpy(&pid, received.last[1], sizeof pid);
     snprintf(expected, sizeof expected,
              "stage 1 (pid %d) did not respond for 400 ms", (int)pid);
     ck_assert_msg(strncmp(why.text, expected, strlen(expected)) == 0,
@@ -92,11 +92,11 @@ static enum gw_err busy_then_loud(struct gw_comm *comm, struct reporter *report,
 
 START_TEST(who_computes_is_not_silent)
 {
-    struct heard heard = {0};
-    struct launch launch = silent_launch(&heard, busy_then_loud);
+    struct received received = {0};
+    struct launch launch = silent_launch(&received, busy_then_loud);
     ck_assert_msg(!launch_run(&launch, &why), "%s", why.text);
-    ck_assert_uint_eq(heard.bytes, (size_t)RANKS * 4 << 20);
-    ck_assert_int_eq(heard.last[2][0], 'x');
+    ck_assert_uint_eq(received.bytes, (size_t)RANKS * 4 << 20);
+    ck_assert_int_eq(received.last[2][0], 'x');
 }
 END_TEST
 
@@ -114,17 +114,17 @@ static enum gw_err starve(struct gw_comm *comm, struct reporter *report,
     return GW_OK;
 }
 
-START_TEST(who_is_starved_is_given_time)
+START_TEST(who_is_starved_gets_more_time)
 {
-    struct heard heard = {0};
-    struct launch launch = silent_launch(&heard, starve);
+    struct received received = {0};
+    struct launch launch = silent_launch(&received, starve);
     ck_assert_msg(!launch_run(&launch, &why), "%s", why.text);
 }
 END_TEST
 
 /* ... and only that part of it. */
-static enum gw_err say_no_more(struct gw_comm *comm, struct reporter *report,
-                               void *context, struct gw_error *error)
+static enum gw_err stop_reporting(struct gw_comm *comm, struct reporter *report,
+                                  void *context, struct gw_error *error)
 {
     (void)context, (void)error;
     if (gw_comm_rank(comm) == 1)
@@ -134,8 +134,8 @@ static enum gw_err say_no_more(struct gw_comm *comm, struct reporter *report,
 
 START_TEST(who_hangs_is_ended_in_the_end)
 {
-    struct heard heard = {0};
-    struct launch launch = silent_launch(&heard, say_no_more);
+    struct received received = {0};
+    struct launch launch = silent_launch(&received, stop_reporting);
     launch.silence_ms = 100;
     ck_assert_int_eq(launch_run(&launch, &why), GW_ELOST);
     ck_assert_msg(strstr(why.text, "did not respond for 800 ms"), "%s",
@@ -159,13 +159,13 @@ static enum gw_err stop_parent(struct gw_comm *comm, struct reporter *report,
     return GW_OK;
 }
 
-START_TEST(a_supervisor_that_was_away_convicts_nobody)
+START_TEST(a_supervisor_that_was_away_declares_none_dead)
 {
-    struct heard heard = {0};
+    struct received received = {0};
     int status;
     pid_t pid = fork();
     if (pid == 0) {
-        struct launch launch = silent_launch(&heard, stop_parent);
+        struct launch launch = silent_launch(&received, stop_parent);
         enum gw_err code = launch_run(&launch, &why);
         if (code)
             fprintf(stderr, "%s\n", why.text);
@@ -196,15 +196,15 @@ static enum gw_err lose_the_others(struct gw_comm *comm,
 
 START_TEST(expendable_ranks_end_nothing)
 {
-    struct heard heard = {0};
+    struct received received = {0};
     struct launch launch = {.ranks = RANKS,
                             .wire = "shm",
                             .expendable = true,
                             .rank_main = lose_the_others,
-                            .context = &heard,
-                            .on_report = heard_report};
+                            .context = &received,
+                            .on_report = receive_report};
     ck_assert_msg(!launch_run(&launch, &why), "%s", why.text);
-    ck_assert_uint_eq(heard.reports[0], 1);
+    ck_assert_uint_eq(received.reports[0], 1);
     launch.expendable = false;
     ck_assert_int_ne(launch_run(&launch, &why), GW_OK);
     expect_no_child();
@@ -218,9 +218,9 @@ Suite *suite_launch_silence(void)
     tcase_add_checked_fixture(processes, begin, expect_no_child);
     tcase_add_test(processes, a_stopped_rank_is_ended_and_named);
     tcase_add_test(processes, who_computes_is_not_silent);
-    tcase_add_test(processes, who_is_starved_is_given_time);
+    tcase_add_test(processes, who_is_starved_gets_more_time);
     tcase_add_test(processes, who_hangs_is_ended_in_the_end);
-    tcase_add_test(processes, a_supervisor_that_was_away_convicts_nobody);
+    tcase_add_test(processes, a_supervisor_that_was_away_declares_none_dead);
     tcase_add_test(processes, expendable_ranks_end_nothing);
     suite_add_tcase(suite, processes);
     return suite;

@@ -37,7 +37,7 @@ static const struct {
     {GW_PARTIAL, GW_BY_FEATURE, GW_REDUCE_SCATTER, 3 * 96},
 };
 
-START_TEST(the_table_says_what_converts)
+START_TEST(the_table_defines_what_converts)
 {
     struct gw_conversion made =
         gw__convert(table[_i].from, table[_i].to, 12, 8, 4);
@@ -60,13 +60,13 @@ END_TEST
 
 /* The four shardings of an operator as letters, such as "RffP": of its input,
  * its output, the gradient of its output and the gradient of its input. */
-static void ways(const struct gw_placed *placed, char out[5])
+static void conversions(const struct gw_operator_layout *op_layout, char out[5])
 {
-    static const char letters[] = {'R', 'r', 'f', 'P'};
-    out[0] = letters[placed->in];
-    out[1] = letters[placed->out];
-    out[2] = letters[placed->grad_out];
-    out[3] = letters[placed->grad_in];
+    static const char initials[] = {'R', 'r', 'f', 'P'};
+    out[0] = initials[op_layout->in];
+    out[1] = initials[op_layout->out];
+    out[2] = initials[op_layout->grad_out];
+    out[3] = initials[op_layout->grad_in];
     out[4] = 0;
 }
 
@@ -96,13 +96,13 @@ START_TEST(a_split_decides_how_all_lies)
     struct gw_network *network = net_of(text);
     struct gw_layout *layout = layout_of(
         network, (struct gw_layout_options){.mesh = {1, 4, 1}, .batch = 12});
-    const struct gw_placed *placed = &layout->placed[1];
-    ways(placed, lies);
+    const struct gw_operator_layout *op_layout = &layout->op_layouts[1];
+    conversions(op_layout, lies);
     ck_assert_str_eq(lies, splits[_i].ways);
-    ck_assert_uint_eq(placed->local_in, splits[_i].local_in);
-    ck_assert_uint_eq(placed->local_out, splits[_i].local_out);
-    ck_assert_uint_eq(placed->parameters_local, splits[_i].parameters_local);
-    ck_assert_int_eq(placed->weights_partial, splits[_i].weights_partial);
+    ck_assert_uint_eq(op_layout->local_in, splits[_i].local_in);
+    ck_assert_uint_eq(op_layout->local_out, splits[_i].local_out);
+    ck_assert_uint_eq(op_layout->parameters_local, splits[_i].parameters_local);
+    ck_assert_int_eq(op_layout->weights_partial, splits[_i].weights_partial);
     gw_layout_destroy(&layout);
     gw_network_destroy(&network);
 }
@@ -115,12 +115,12 @@ START_TEST(an_embedding_by_rows_takes_all_words)
                                         "embedding 8 rows\nsoftmax\n");
     struct gw_layout *layout = layout_of(
         network, (struct gw_layout_options){.mesh = {1, 4, 1}, .batch = 4});
-    ways(&layout->placed[0], lies);
+    conversions(&layout->op_layouts[0], lies);
     ck_assert_str_eq(lies, "RPRR");
-    ck_assert_uint_eq(layout->placed[0].local_in, 25);
-    ck_assert_uint_eq(layout->placed[0].parameters_local, 200);
-    ck_assert_int_eq(layout->placed[1].forward.collective, GW_ALLREDUCE);
-    ck_assert(!layout->placed[1].backward.needed);
+    ck_assert_uint_eq(layout->op_layouts[0].local_in, 25);
+    ck_assert_uint_eq(layout->op_layouts[0].parameters_local, 200);
+    ck_assert_int_eq(layout->op_layouts[1].forward.collective, GW_ALLREDUCE);
+    ck_assert(!layout->op_layouts[1].backward.needed);
     gw_layout_destroy(&layout);
     gw_network_destroy(&network);
 }
@@ -137,7 +137,7 @@ static void expect_splits(const char *text, struct gw_mesh mesh,
     for (unsigned i = 0; i < layout->operator_count; i++) {
         size_t at = strlen(list);
         snprintf(list + at, sizeof list - at, "%s%s", i ? " " : "",
-                 gw_split_name(layout->placed[i].split));
+                 gw_split_name(layout->op_layouts[i].split));
     }
     ck_assert_str_eq(list, expected);
     gw_layout_destroy(&layout);
@@ -198,13 +198,14 @@ static void expect_chain(const char *const words[3], const char *loss)
     struct gw_network *network = net_of(text);
     struct gw_layout *layout = layout_of(
         network, (struct gw_layout_options){.mesh = {1, 4, 1}, .batch = 12});
-    ck_assert(!layout->placed[0].forward.needed);
-    ck_assert(!layout->placed[0].backward.needed);
+    ck_assert(!layout->op_layouts[0].forward.needed);
+    ck_assert(!layout->op_layouts[0].backward.needed);
     for (unsigned i = 1; i < layout->operator_count; i++) {
-        const struct gw_placed *placed = &layout->placed[i];
-        expect_conversion(&placed->forward, placed[-1].out, placed->in);
-        expect_conversion(&placed->backward, placed->grad_in,
-                          placed[-1].grad_out);
+        const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
+        expect_conversion(&op_layout->forward, op_layout[-1].out,
+                          op_layout->in);
+        expect_conversion(&op_layout->backward, op_layout->grad_in,
+                          op_layout[-1].grad_out);
     }
     gw_layout_destroy(&layout);
     gw_network_destroy(&network);
@@ -235,14 +236,14 @@ START_TEST(columns_and_rows_need_one_all_reduce_each_way)
         network, (struct gw_layout_options){.mesh = {1, 2, 1}, .batch = 4});
     /* columns relu rows | columns relu rows | softmax */
     for (unsigned i = 0; i < layout->operator_count; i++) {
-        const struct gw_placed *placed = &layout->placed[i];
+        const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
         bool begins = i == 3 || i == 6;
-        ck_assert_int_eq(placed->forward.needed, begins);
-        ck_assert_int_eq(placed->backward.needed, i == 3);
+        ck_assert_int_eq(op_layout->forward.needed, begins);
+        ck_assert_int_eq(op_layout->backward.needed, i == 3);
         if (begins)
-            ck_assert_int_eq(placed->forward.collective, GW_ALLREDUCE);
+            ck_assert_int_eq(op_layout->forward.collective, GW_ALLREDUCE);
         if (i == 3)
-            ck_assert_int_eq(placed->backward.collective, GW_ALLREDUCE);
+            ck_assert_int_eq(op_layout->backward.collective, GW_ALLREDUCE);
     }
     gw_layout_destroy(&layout);
     gw_network_destroy(&network);
@@ -286,79 +287,79 @@ END_TEST
 
 /* The first operators of the pieces, such as "0 2 4"; the last number is the
  * count of operators. */
-static void expect_pieces(const char *text, unsigned pipe, unsigned chunks,
-                          const char *expected)
+static void expect_segments(const char *text, unsigned pipe, unsigned chunks,
+                            const char *expected)
 {
     char list[128] = "";
     struct gw_network *network = net_of(text);
     struct gw_layout *layout = layout_of(
         network, (struct gw_layout_options){
                      .mesh = {1, 1, pipe}, .batch = 4, .chunks = chunks});
-    for (unsigned i = 0; i <= layout->pieces; i++) {
+    for (unsigned i = 0; i <= layout->virtual_stages; i++) {
         size_t at = strlen(list);
         snprintf(list + at, sizeof list - at, "%s%u", i ? " " : "",
-                 layout->piece_begin[i]);
+                 layout->virtual_begin[i]);
     }
     ck_assert_str_eq(list, expected);
     for (unsigned i = 0; i < layout->operator_count; i++) {
-        unsigned piece = layout->placed[i].piece;
-        ck_assert_uint_eq(layout->placed[i].index, i);
-        ck_assert_uint_ge(i, layout->piece_begin[piece]);
-        ck_assert_uint_lt(i, layout->piece_begin[piece + 1]);
+        unsigned segment = layout->op_layouts[i].virtual_stage;
+        ck_assert_uint_eq(layout->op_layouts[i].index, i);
+        ck_assert_uint_ge(i, layout->virtual_begin[segment]);
+        ck_assert_uint_lt(i, layout->virtual_begin[segment + 1]);
     }
     gw_layout_destroy(&layout);
     gw_network_destroy(&network);
 }
 
-START_TEST(the_largest_piece_is_small)
+START_TEST(the_largest_segment_is_small)
 {
     static const char deep[] = "network n\ninput 8\ndense 8\nrelu\ndense 8\n"
                                "relu\ndense 8\nrelu\ndense 8\nsoftmax";
-    expect_pieces(deep, 1, 0, "0 8");
-    expect_pieces(deep, 2, 0, "0 4 8");
-    expect_pieces(deep, 4, 0, "0 2 4 6 8");
-    expect_pieces(deep, 2, 2, "0 2 4 6 8");
-    expect_pieces(deep, 7, 0, "0 1 2 3 4 5 6 8");
+    expect_segments(deep, 1, 0, "0 8");
+    expect_segments(deep, 2, 0, "0 4 8");
+    expect_segments(deep, 4, 0, "0 2 4 6 8");
+    expect_segments(deep, 2, 2, "0 2 4 6 8");
+    expect_segments(deep, 7, 0, "0 1 2 3 4 5 6 8");
     /* 640 multiplications, then 160 and 40 */
-    expect_pieces("network n\ninput 64\ndense 10\ndense 16\ntanh\ndense 4\n"
-                  "softmax",
-                  2, 0, "0 1 5");
+    expect_segments("network n\ninput 64\ndense 10\ndense 16\ntanh\ndense 4\n"
+                    "softmax",
+                    2, 0, "0 1 5");
     /* equal work either way: the cut with fewer features */
-    expect_pieces("network n\ninput 2\ndense 16\ndense 2\ndense 8\ndense 4\n"
-                  "dense 8\nsoftmax",
-                  2, 0, "0 2 6");
+    expect_segments("network n\ninput 2\ndense 16\ndense 2\ndense 8\ndense 4\n"
+                    "dense 8\nsoftmax",
+                    2, 0, "0 2 6");
 }
 END_TEST
 
 START_TEST(stage_lines_decide)
 {
-    static const char told[] = "network n\ninput 8\ndense 8\nstage\nrelu\n"
+    static const char text[] = "network n\ninput 8\ndense 8\nstage\nrelu\n"
                                "dense 8\ndense 8\nstage\nsoftmax";
-    expect_pieces(told, 3, 0, "0 1 4 5");
-    expect_pieces(told, 1, 3, "0 1 4 5");
-    expect_pieces(told, 1, 0, "0 5");
+    expect_segments(text, 3, 0, "0 1 4 5");
+    expect_segments(text, 1, 3, "0 1 4 5");
+    expect_segments(text, 1, 0, "0 5");
 }
 END_TEST
 
 /* The smallest possible largest piece, by trying all cuts. */
-static uint64_t try_all(const uint64_t *work, unsigned count, unsigned pieces)
+static uint64_t try_all(const uint64_t *work, unsigned count, unsigned segments)
 {
     uint64_t sum = 0, best = UINT64_MAX;
-    if (pieces == 1) {
+    if (segments == 1) {
         for (unsigned i = 0; i < count; i++)
             sum += work[i];
         return sum;
     }
-    for (unsigned last = count; last-- > pieces - 1;) {
+    for (unsigned last = count; last-- > segments - 1;) {
         sum += work[last];
-        uint64_t rest = try_all(work, last, pieces - 1);
+        uint64_t rest = try_all(work, last, segments - 1);
         uint64_t largest = sum > rest ? sum : rest;
         best = largest < best ? largest : best;
     }
     return best;
 }
 
-START_TEST(cuts_are_the_best_there_are)
+START_TEST(split_points_are_optimal)
 {
     enum { DENSES = 9 };
     struct gw_rng rng;
@@ -377,18 +378,19 @@ START_TEST(cuts_are_the_best_there_are)
         size_t at = strlen(text);
         snprintf(text + at, sizeof text - at, "softmax\n");
         struct gw_network *network = net_of(text);
-        for (unsigned pieces = 2; pieces <= DENSES; pieces++) {
+        for (unsigned segments = 2; segments <= DENSES; segments++) {
             unsigned begin[DENSES + 2];
             uint64_t largest = 0;
-            ck_assert_int_eq(gw__cut(network, pieces, begin, NULL), GW_OK);
-            for (unsigned p = 0; p < pieces; p++) {
+            ck_assert_int_eq(
+                gw__network_partition(network, segments, begin, NULL), GW_OK);
+            for (unsigned p = 0; p < segments; p++) {
                 uint64_t sum = 0;
                 for (unsigned i = begin[p]; i < begin[p + 1] && i < DENSES; i++)
                     sum += work[i];
                 largest = sum > largest ? sum : largest;
                 ck_assert_uint_lt(begin[p], begin[p + 1]);
             }
-            ck_assert_uint_eq(largest, try_all(work, DENSES, pieces));
+            ck_assert_uint_eq(largest, try_all(work, DENSES, segments));
         }
         gw_network_destroy(&network);
     }
@@ -399,7 +401,7 @@ Suite *suite_layout(void)
 {
     Suite *suite = suite_create("layout");
     TCase *tests = tcase_create("layout");
-    tcase_add_loop_test(tests, the_table_says_what_converts, 0,
+    tcase_add_loop_test(tests, the_table_defines_what_converts, 0,
                         sizeof table / sizeof *table);
     tcase_add_test(tests, what_does_not_divide_is_padded);
     tcase_add_loop_test(tests, a_split_decides_how_all_lies, 0,
@@ -410,9 +412,9 @@ Suite *suite_layout(void)
     tcase_add_test(tests, any_split_can_follow_any_other);
     tcase_add_test(tests, columns_and_rows_need_one_all_reduce_each_way);
     tcase_add_test(tests, a_layer_costs_four_all_reduces);
-    tcase_add_test(tests, the_largest_piece_is_small);
+    tcase_add_test(tests, the_largest_segment_is_small);
     tcase_add_test(tests, stage_lines_decide);
-    tcase_add_test(tests, cuts_are_the_best_there_are);
+    tcase_add_test(tests, split_points_are_optimal);
     suite_add_tcase(suite, tests);
     return suite;
 }

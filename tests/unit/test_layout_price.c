@@ -120,7 +120,7 @@ START_TEST(blocks_are_even)
     struct gw_layout_options options = {
         .mesh = {2, 2, 1}, .mode = GW_DATA_SHARDED, .batch = 8};
     struct gw_layout *layout = layout_of(network, options);
-    ck_assert_uint_eq(layout->placed[0].parameters_local, 15);
+    ck_assert_uint_eq(layout->op_layouts[0].parameters_local, 15);
     ck_assert_uint_eq(gw_layout_block(layout, 15), 8);
     ck_assert_uint_eq(gw_layout_block(layout, 16), 8);
     ck_assert_uint_eq(gw_layout_block(layout, 17), 10);
@@ -181,12 +181,13 @@ END_TEST
  * forward, after an all-reduce; R backward, after another. */
 START_TEST(stages_convert_what_they_send)
 {
-    static const char cut[] = "network n\ninput 8\ndense 8 columns\nrelu\n"
-                              "dense 4 rows\nstage\ndense 8 columns\n"
-                              "dense 4 rows\nsoftmax\n";
+    static const char split_text[] =
+        "network n\ninput 8\ndense 8 columns\nrelu\n"
+        "dense 4 rows\nstage\ndense 8 columns\n"
+        "dense 4 rows\nsoftmax\n";
     struct gw_layout_options options = {.mesh = {1, 2, 2}, .batch = 16};
-    struct gw_layout_price first = price_of(cut, options, 0);
-    struct gw_layout_price last = price_of(cut, options, 1);
+    struct gw_layout_price first = price_of(split_text, options, 0);
+    struct gw_layout_price last = price_of(split_text, options, 1);
     enum { TENSOR = 16 * 4 * 4 };
     ck_assert_uint_eq(first.tensor_forward_bytes, TENSOR);
     ck_assert_uint_eq(first.tensor_backward_bytes, 0);

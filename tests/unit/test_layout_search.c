@@ -163,7 +163,7 @@ START_TEST(finds_what_enumeration_finds)
 END_TEST
 
 /* The smallest memory of all layouts, reported when none fits. */
-START_TEST(says_what_is_least)
+START_TEST(reports_what_is_least)
 {
     struct search_result none, some;
     struct search_space space = space_of(1);
@@ -180,7 +180,7 @@ START_TEST(says_what_is_least)
 }
 END_TEST
 
-START_TEST(keeps_what_is_given)
+START_TEST(keeps_what_was_fixed)
 {
     const struct gw_mesh mesh = {2, 2, 1};
     struct search_space space = space_of(0);
@@ -208,8 +208,8 @@ Suite *suite_layout_search(void)
     TCase *tests = tcase_create("enumerated");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, finds_what_enumeration_finds);
-    tcase_add_test(tests, says_what_is_least);
-    tcase_add_test(tests, keeps_what_is_given);
+    tcase_add_test(tests, reports_what_is_least);
+    tcase_add_test(tests, keeps_what_was_fixed);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -81,7 +81,7 @@ START_TEST(products)
     static const size_t shapes[][3] = {
         {1, 1, 1}, {1, 9, 33}, {9, 5, 1}, {7, 3, 17}, {13, 18, 35}};
     const struct gw__product_kind *kind = gw__product_kinds()[_i];
-    if (!gw__product_use(kind->name))
+    if (!gw__product_select(kind->name))
         return;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (int how = 0; how < 4; how++) {
@@ -103,7 +103,7 @@ START_TEST(products)
             for (size_t at = 0; at < p.inner * p.columns; at++)
                 check_product(p, right, at, false);
         }
-    ck_assert(gw__product_use(NULL));
+    ck_assert(gw__product_select(NULL));
 }
 END_TEST
 
@@ -120,11 +120,11 @@ START_TEST(a_softmax)
         for (row = 0; row < CLASSES; row++) {
             const struct gw__rows rows = {&data, &row, 1};
             float scores[CLASSES] = {1, 2, 3, 4, 5}, slopes[CLASSES];
-            struct gw__judged judged = {0};
+            struct gw__loss_sum loss_sum = {0};
             scores[place] = NAN;
-            gw__softmax(&rows, scores, CLASSES, 1, slopes, &judged);
-            ck_assert(isnan(judged.loss));
-            ck_assert_uint_eq(judged.right, 0);
+            gw__softmax(&rows, scores, CLASSES, 1, slopes, &loss_sum);
+            ck_assert(isnan(loss_sum.loss));
+            ck_assert_uint_eq(loss_sum.right, 0);
             for (size_t k = 0; k < CLASSES; k++)
                 ck_assert(isnan(slopes[k]));
         }
@@ -165,16 +165,17 @@ END_TEST
 START_TEST(logistic_losses)
 {
     for (int positive = 0; positive < 2; positive++) {
-        struct gw__logistic judged = gw__logistic((double)NAN, positive);
-        ck_assert(isnan(judged.loss) && isnan(judged.slope) && !judged.right);
+        struct gw__logistic evaluated = gw__logistic((double)NAN, positive);
+        ck_assert(isnan(evaluated.loss) && isnan(evaluated.slope) &&
+                  !evaluated.right);
     }
     const struct gw__logistic_table *table = gw__logistic_table();
-    struct gw__logistic_entry looked = gw__logistic_look(table, NAN);
-    ck_assert(isnan(looked.loss) && isnan(looked.slope));
-    looked = gw__logistic_look(table, INFINITY);
-    ck_assert(isinf(looked.loss) && looked.slope == 1);
-    looked = gw__logistic_look(table, -INFINITY);
-    ck_assert(looked.loss == 0 && looked.slope == 0);
+    struct gw__logistic_entry expected = gw__logistic_lookup(table, NAN);
+    ck_assert(isnan(expected.loss) && isnan(expected.slope));
+    expected = gw__logistic_lookup(table, INFINITY);
+    ck_assert(isinf(expected.loss) && expected.slope == 1);
+    expected = gw__logistic_lookup(table, -INFINITY);
+    ck_assert(expected.loss == 0 && expected.slope == 0);
 }
 END_TEST
 
@@ -186,13 +187,13 @@ START_TEST(word2vec)
     struct gw__pair pair = {.count = TARGETS, .rate = 0.5f};
     struct gw__pairs pairs = {.pair = &pair, .count = 1, .targets = targets};
     for (int i = 0; i < LEVELS; i++) {
-        if (!gw__reduce_use(levels[i]))
+        if (!gw__reduce_select(levels[i]))
             continue;
         for (size_t place = 0; place < PLACES; place++) {
             float memory[PLACES], error[STRIDE];
             struct gw__vectors vectors = {
                 .in = memory, .out = memory + STRIDE, .stride = STRIDE};
-            struct gw_unit_sums sums = {0};
+            struct gw_sample_sums sums = {0};
             for (size_t k = 0; k < PLACES; k++)
                 memory[k] = k < 2 * STRIDE ? 0.5f : -0.5f;
             memory[place] = NAN;
@@ -203,7 +204,7 @@ START_TEST(word2vec)
                           place, sums.loss, (unsigned long long)sums.right);
         }
     }
-    ck_assert(gw__reduce_use(NULL));
+    ck_assert(gw__reduce_select(NULL));
 }
 END_TEST
 
@@ -264,12 +265,12 @@ static void check_updater(enum gw_ps_updater kind, size_t width, size_t place)
 START_TEST(updaters)
 {
     for (int i = 0; i < LEVELS; i++)
-        for (unsigned k = 0; gw__reduce_use(levels[i]) && k < GW_PS_CALLBACK;
+        for (unsigned k = 0; gw__reduce_select(levels[i]) && k < GW_PS_CALLBACK;
              k++)
             for (size_t width = 1; width <= 20; width++)
                 for (size_t place = 0; place < width; place++)
                     check_updater((enum gw_ps_updater)k, width, place);
-    ck_assert(gw__reduce_use(NULL));
+    ck_assert(gw__reduce_select(NULL));
 }
 END_TEST
 
@@ -278,7 +279,7 @@ START_TEST(what_is_not_finite_is_found)
 {
     enum { COUNT = 83 };
     for (int i = 0; i < LEVELS; i++)
-        for (size_t place = 0; gw__reduce_use(levels[i]) && place < COUNT;
+        for (size_t place = 0; gw__reduce_select(levels[i]) && place < COUNT;
              place++) {
             float values[COUNT] = {0}, back[COUNT];
             uint16_t halves[COUNT];
@@ -289,7 +290,7 @@ START_TEST(what_is_not_finite_is_found)
             ck_assert_uint_eq(gw__first_bad(back, COUNT), place);
             ck_assert(!isnan(back[place]) == !isnan(values[place]));
         }
-    ck_assert(gw__reduce_use(NULL));
+    ck_assert(gw__reduce_select(NULL));
 }
 END_TEST
 

@@ -62,7 +62,7 @@ START_TEST(a_line_has_time_process_and_module)
 }
 END_TEST
 
-START_TEST(a_long_line_is_cut_and_ends)
+START_TEST(a_long_line_is_truncated_and_ends)
 {
     char text[2048], filler[1024];
     memset(filler, 'x', sizeof filler - 1);
@@ -99,7 +99,7 @@ START_TEST(debug_has_each_step_of_the_protocols)
     struct gw_error why = {0};
     log_to("debug");
     ck_assert_int_eq(gw__failpoints_begin(&why), GW_OK);
-    gw__failpoint(GW__AT_RING_MEET);
+    gw__failpoint(GW__AT_RING_CONNECT);
     gw_emit(NULL, &(struct gw_event){.kind = GW_EV_SEND, .rank = 1});
     read_log(text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "step: ring.meet: "));
@@ -125,7 +125,7 @@ Suite *suite_log(void)
     TCase *tests = tcase_create("log");
     tcase_add_test(tests, without_the_variable_nothing_is_logged);
     tcase_add_test(tests, a_line_has_time_process_and_module);
-    tcase_add_test(tests, a_long_line_is_cut_and_ends);
+    tcase_add_test(tests, a_long_line_is_truncated_and_ends);
     tcase_add_test(tests, events_that_are_decisions_are_logged_without_a_sink);
     tcase_add_test(tests, debug_has_each_step_of_the_protocols);
     tcase_add_loop_test(tests, other_values_are_refused, 0, 5);

@@ -11,7 +11,7 @@ Suite *suite_member_want(void);
 
 /* ---- joining ---- */
 
-static void hear_ready(unsigned joiner)
+static void receive_ready(unsigned joiner)
 {
     uint8_t out[32];
     struct gw__writer w = gw__writer_on(out, sizeof out);
@@ -24,17 +24,17 @@ static void hear_ready(unsigned joiner)
 static const struct gw__order wanted = {.count = 1, .nodes = {RIGHT}};
 
 /* By an application that knows the ring of this epoch. */
-static void ask_admit_in(uint64_t from_op, uint64_t ring_epoch)
+static void request_admit_in(uint64_t from_op, uint64_t ring_epoch)
 {
-    hand_ask(&(const struct gw__member_request){
+    hand_submit(&(const struct gw__member_request){
         .kind = GW__REQUEST_ADMIT,
         .admit = {
             .from_op = from_op, .ring_epoch = ring_epoch, .order = wanted}});
 }
 
-static void ask_admit(uint64_t from_op)
+static void request_admit(uint64_t from_op)
 {
-    ask_admit_in(from_op, 1);
+    request_admit_in(from_op, 1);
 }
 
 static void with_joiners(void)
@@ -43,17 +43,17 @@ static void with_joiners(void)
     hand.update.joiner_count = 2;
     hand.update.joiners[0] = (struct gw__process){7, hand_id_of(7)};
     hand.update.joiners[1] = (struct gw__process){8, hand_id_of(8)};
-    hand_tell_news();
-    hear_ready(7);
+    hand_send_update();
+    receive_ready(7);
 }
 
 START_TEST(who_is_ready_is_admitted_in_this_ring_only)
 {
     struct gw__command c;
     with_joiners();
-    ck_assert_uint_eq(hand_told(GW__NOTIFY_READY)->count, 1);
-    ask_admit(9);
-    ck_assert(hand_asked(GW__CMD_ADMIT, &c));
+    ck_assert_uint_eq(hand_notification(GW__NOTIFY_READY)->count, 1);
+    request_admit(9);
+    ck_assert(hand_request(GW__CMD_ADMIT, &c));
     ck_assert_uint_eq(c.admit.from_op, 9);
     ck_assert_uint_eq(c.admit.ring_epoch, 1);
     ck_assert_uint_eq(c.admit.count, 1);
@@ -61,32 +61,32 @@ START_TEST(who_is_ready_is_admitted_in_this_ring_only)
     ck_assert_uint_eq(c.admit.order.count, 1);
     ck_assert_uint_eq(c.admit.order.nodes[0], RIGHT);
     hand_answer(&c, GW_OK, "1 admitted");
-    ck_assert_ptr_null(hand_told(GW__NOTIFY_REFUSED));
+    ck_assert_ptr_null(hand_notification(GW__NOTIFY_REFUSED));
     hand_clear();
     hand_ring_is(2, 4, (const unsigned[]){SELF, LEFT, RIGHT, 7});
     hand.update.joiner_count = 0;
-    hand_tell_news();
-    ck_assert_uint_eq(hand_told(GW__NOTIFY_VIEW)->epoch, 2);
-    ck_assert_uint_eq(hand_told(GW__NOTIFY_READY)->count, 0);
+    hand_send_update();
+    ck_assert_uint_eq(hand_notification(GW__NOTIFY_VIEW)->epoch, 2);
+    ck_assert_uint_eq(hand_notification(GW__NOTIFY_READY)->count, 0);
 }
 END_TEST
 
-START_TEST(a_refusal_is_told_unless_the_ring_is_another_by_then)
+START_TEST(a_refusal_is_reported_unless_the_ring_has_changed)
 {
     struct gw__command c;
     with_joiners();
-    ask_admit(9);
-    ck_assert(hand_asked(GW__CMD_ADMIT, &c));
+    request_admit(9);
+    ck_assert(hand_request(GW__CMD_ADMIT, &c));
     hand_answer(&c, GW_PENDING,
                 "a decision for epoch 1 is pending; try again later");
-    ck_assert_str_eq(hand_told(GW__NOTIFY_REFUSED)->text,
+    ck_assert_str_eq(hand_notification(GW__NOTIFY_REFUSED)->text,
                      "a decision for epoch 1 is pending; try again later");
-    ask_admit(9);
-    ck_assert(hand_asked(GW__CMD_ADMIT, &c));
+    request_admit(9);
+    ck_assert(hand_request(GW__CMD_ADMIT, &c));
     hand_clear();
     hand_flush_begins(2);
     hand_answer(&c, GW_EINVAL, "the ring of epoch 1 is over");
-    ck_assert_ptr_null(hand_told(GW__NOTIFY_REFUSED));
+    ck_assert_ptr_null(hand_notification(GW__NOTIFY_REFUSED));
 }
 END_TEST
 
@@ -98,10 +98,10 @@ START_TEST(an_admission_is_for_the_ring_in_which_it_was_decided)
     hand_ring_is(2, 4, (const unsigned[]){SELF, LEFT, RIGHT, 7});
     hand.update.joiner_count = 1;
     hand.update.joiners[0] = (struct gw__process){8, hand_id_of(8)};
-    hand_tell_news();
-    hear_ready(8);
-    ask_admit_in(9, 1);
-    ck_assert(hand_asked(GW__CMD_ADMIT, &c));
+    hand_send_update();
+    receive_ready(8);
+    request_admit_in(9, 1);
+    ck_assert(hand_request(GW__CMD_ADMIT, &c));
     ck_assert_uint_eq(c.admit.ring_epoch, 1); /* to be refused */
 }
 END_TEST
@@ -111,37 +111,37 @@ START_TEST(a_joiner_that_falls_silent_is_not_ready)
     with_joiners();
     hand_clear();
     hand_pass(700);
-    ck_assert_uint_eq(hand_told(GW__NOTIFY_READY)->count, 0);
+    ck_assert_uint_eq(hand_notification(GW__NOTIFY_READY)->count, 0);
 }
 END_TEST
 
 /* ---- accusing ---- */
 
-START_TEST(an_observer_accuses_who_has_ended_once_it_is_in_the_view)
+START_TEST(an_observer_suspects_who_has_ended_once_in_the_view)
 {
     struct gw__command c;
     hand_start(GW__OBSERVER);
-    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    ck_assert(hand_request(GW__CMD_REGISTER, &c));
     hand_answer(&c, GW_OK, "active");
     hand_input(GW__DIED, RIGHT, NULL, 0);
     hand_clear();
     hand_pass(50);
-    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(!hand_request(GW__CMD_SUSPECT, &c));
     hand_ring_is(1, 2, (const unsigned[]){LEFT, RIGHT});
-    hand_tell_news();
-    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    hand_send_update();
+    ck_assert(hand_request(GW__CMD_SUSPECT, &c));
     ck_assert_uint_eq(c.suspect.suspected.node, RIGHT);
     ck_assert(c.suspect.certain);
     hand_answer(&c, GW_PENDING, "try again later");
     hand_clear();
     hand_pass(250);
-    ck_assert(hand_asked(GW__CMD_SUSPECT, &c)); /* until the view shows it */
+    ck_assert(hand_request(GW__CMD_SUSPECT, &c)); /* until the view shows it */
     hand_answer(&c, GW_OK, "convicted");
     hand_ring_is(2, 1, (const unsigned[]){LEFT});
-    hand_tell_news();
+    hand_send_update();
     hand_clear();
     hand_pass(500);
-    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(!hand_request(GW__CMD_SUSPECT, &c));
 }
 END_TEST
 
@@ -152,17 +152,17 @@ START_TEST(a_report_goes_before_accusations)
                                             .who = {LEFT, hand_id_of(LEFT)}};
     hand_in_ring();
     hand_flush_begins(2);
-    ask_admit(9); /* forbidden now, but it keeps the client busy */
-    ck_assert(hand_asked(GW__CMD_ADMIT, &c));
-    hand_ask(&lost);
+    request_admit(9); /* forbidden now, but it keeps the client busy */
+    ck_assert(hand_request(GW__CMD_ADMIT, &c));
+    hand_submit(&lost);
     hand_give_report(2);
     hand_clear();
     hand_answer(&c, GW_PENDING, "later");
-    ck_assert(hand_asked(GW__CMD_REPORT, &c));
-    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
-    ck_assert(hand_asked(GW__CMD_REPORT, &c));
+    ck_assert(hand_request(GW__CMD_REPORT, &c));
+    ck_assert(!hand_request(GW__CMD_SUSPECT, &c));
+    ck_assert(hand_request(GW__CMD_REPORT, &c));
     hand_answer(&c, GW_OK, "reported");
-    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(hand_request(GW__CMD_SUSPECT, &c));
 }
 END_TEST
 
@@ -173,79 +173,79 @@ static void lose_connection(unsigned node)
     const struct gw__member_request reset = {.kind = GW__REQUEST_RESET,
                                              .who = {node, hand_id_of(node)}};
     hand_clear();
-    hand_ask(&reset);
+    hand_submit(&reset);
 }
 
 static void see_awake(unsigned node)
 {
     const struct gw__sight awake = {.state = GW__SIGHT_AWAKE};
-    ck_assert_uint_eq(hand.looked, 1U << node);
+    ck_assert_uint_eq(hand.inspected, 1U << node);
     hand_input(GW__OBSERVED, node, &awake, sizeof awake);
 }
 
 /* It is alive, and went on to the next ring before the update arrived here. */
-START_TEST(who_is_seen_alive_is_not_accused_of_its_connection)
+START_TEST(who_is_seen_alive_survives_a_lost_connection)
 {
     struct gw__command c;
-    hand.looks = true;
+    hand.inspects = true;
     hand_in_ring();
     lose_connection(LEFT);
     see_awake(LEFT);
     hand_pass(900);
-    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(!hand_request(GW__CMD_SUSPECT, &c));
     hand_ring_is(2, 2, (const unsigned[]){SELF, LEFT});
-    hand_tell_news();
+    hand_send_update();
     hand_clear();
     hand_pass(3000);
-    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(!hand_request(GW__CMD_SUSPECT, &c));
 }
 END_TEST
 
-START_TEST(who_has_ended_is_accused_at_once)
+START_TEST(who_has_ended_is_suspected_at_once)
 {
     struct gw__command c;
-    hand.looks = true;
+    hand.inspects = true;
     hand_in_ring();
     lose_connection(LEFT);
-    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(!hand_request(GW__CMD_SUSPECT, &c));
     hand_input(GW__DIED, LEFT, NULL, 0);
-    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(hand_request(GW__CMD_SUSPECT, &c));
     ck_assert(c.suspect.certain);
     ck_assert_uint_eq(c.suspect.suspected.node, LEFT);
 }
 END_TEST
 
 /* Otherwise the ring would hang forever. */
-START_TEST(a_connection_that_is_gone_without_news_is_an_end)
+START_TEST(a_connection_lost_without_an_update_is_an_end)
 {
     struct gw__command c;
-    hand.looks = true;
+    hand.inspects = true;
     hand_in_ring();
     lose_connection(LEFT);
     see_awake(LEFT);
     hand_pass(1100);
-    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(hand_request(GW__CMD_SUSPECT, &c));
     ck_assert(c.suspect.certain);
 }
 END_TEST
 
 /* On another host only its beats show whether it is alive. */
-START_TEST(who_cannot_be_seen_is_accused_when_it_beats_no_more)
+START_TEST(who_cannot_be_seen_is_suspected_without_heartbeats)
 {
     struct gw__command c;
     hand_in_ring();
     lose_connection(LEFT);
     hand_pass_watching(100);
-    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(!hand_request(GW__CMD_SUSPECT, &c));
     hand_pass_watching(300);
-    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(hand_request(GW__CMD_SUSPECT, &c));
     ck_assert(c.suspect.certain);
 }
 END_TEST
 
 /* ---- meeting ---- */
 
-static void hear_meet(unsigned from, uint64_t epoch, bool knows_ours)
+static void receive_address(unsigned from, uint64_t epoch, bool knows_ours)
 {
     uint8_t out[64];
     struct gw__writer w = gw__writer_on(out, sizeof out);
@@ -257,14 +257,14 @@ static void hear_meet(unsigned from, uint64_t epoch, bool knows_ours)
     hand_input(GW__MESSAGE, from, out, w.used);
 }
 
-static void ask_address(uint64_t epoch)
+static void submit_address(uint64_t epoch)
 {
-    hand_ask(&(const struct gw__member_request){
+    hand_submit(&(const struct gw__member_request){
         .kind = GW__REQUEST_ADDRESS,
         .address = {.ring_epoch = epoch, .bytes = 2, .blob = "me"}});
 }
 
-static unsigned meets_sent(void)
+static unsigned addresses_sent(void)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < hand.sent_count; i++)
@@ -272,48 +272,48 @@ static unsigned meets_sent(void)
     return count;
 }
 
-START_TEST(members_meet_until_each_knows_that_it_is_known)
+START_TEST(members_exchange_addresses_until_all_are_confirmed)
 {
     size_t bytes;
     hand_in_ring();
-    hear_meet(LEFT, 1, false); /* it is ahead: kept */
-    ask_address(1);
-    ck_assert_uint_eq(meets_sent(), 2);
-    ck_assert_ptr_null(hand_told(GW__NOTIFY_ADDRESSES));
-    hear_meet(RIGHT, 1, true);
-    ck_assert_uint_eq(hand_told(GW__NOTIFY_ADDRESSES)->epoch, 1);
+    receive_address(LEFT, 1, false); /* it is ahead: kept */
+    submit_address(1);
+    ck_assert_uint_eq(addresses_sent(), 2);
+    ck_assert_ptr_null(hand_notification(GW__NOTIFY_ADDRESSES));
+    receive_address(RIGHT, 1, true);
+    ck_assert_uint_eq(hand_notification(GW__NOTIFY_ADDRESSES)->epoch, 1);
     const uint8_t *blob = gw__member_address(hand.state, 1, RIGHT, &bytes);
     ck_assert_uint_eq(bytes, 1);
     ck_assert_uint_eq(blob[0], RIGHT);
     hand_clear();
     hand_pass(40);
-    ck_assert_uint_eq(meets_sent(), 1); /* LEFT may not know our epoch */
-    hear_meet(LEFT, 1, true);
+    ck_assert_uint_eq(addresses_sent(), 1); /* LEFT may not know our epoch */
+    receive_address(LEFT, 1, true);
     hand_clear();
     hand_pass(200);
-    ck_assert_uint_eq(meets_sent(), 0);
-    hear_meet(LEFT, 1, false); /* it does not */
-    ck_assert_uint_eq(meets_sent(), 1);
-    ck_assert_uint_eq(hand.told_count, 0);
+    ck_assert_uint_eq(addresses_sent(), 0);
+    receive_address(LEFT, 1, false); /* it does not */
+    ck_assert_uint_eq(addresses_sent(), 1);
+    ck_assert_uint_eq(hand.notification_count, 0);
 }
 END_TEST
 
-START_TEST(another_view_begins_the_meeting_anew)
+START_TEST(another_view_restarts_the_rendezvous)
 {
     size_t bytes;
     hand_in_ring();
-    ask_address(1);
-    hear_meet(LEFT, 1, true);
+    submit_address(1);
+    receive_address(LEFT, 1, true);
     hand_ring_is(2, 4, (const unsigned[]){SELF, LEFT, RIGHT, 7});
-    hand_tell_news();
+    hand_send_update();
     hand_clear();
-    hear_meet(RIGHT, 1, true);
-    ck_assert_ptr_null(hand_told(GW__NOTIFY_ADDRESSES));
+    receive_address(RIGHT, 1, true);
+    ck_assert_ptr_null(hand_notification(GW__NOTIFY_ADDRESSES));
     ck_assert_ptr_null(gw__member_address(hand.state, 1, LEFT, &bytes));
-    ask_address(1); /* too late */
-    ck_assert_uint_eq(meets_sent(), 0);
-    ask_address(2);
-    ck_assert_uint_eq(meets_sent(), 3);
+    submit_address(1); /* too late */
+    ck_assert_uint_eq(addresses_sent(), 0);
+    submit_address(2);
+    ck_assert_uint_eq(addresses_sent(), 3);
 }
 END_TEST
 
@@ -324,24 +324,24 @@ START_TEST(who_waits_for_a_leader_in_vain_is_parked)
     hand_in_ring();
     hand_flush_begins(2);
     hand_pass(450);
-    ck_assert_ptr_null(hand_told(GW__NOTIFY_PARKED));
+    ck_assert_ptr_null(hand_notification(GW__NOTIFY_PARKED));
     hand_pass(250);
-    ck_assert_str_eq(hand_told(GW__NOTIFY_PARKED)->text,
+    ck_assert_str_eq(hand_notification(GW__NOTIFY_PARKED)->text,
                      "no message from the leading controller for 500 ms; node "
                      "4 waits for a decision");
     ck_assert(gw__member_parked(hand.state));
     hand.update.leader = true;
-    hand_tell_news_at(hand.update.index); /* not new, but from a leader */
-    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_UNPARKED));
+    hand_send_update_at(hand.update.index); /* not new, but from a leader */
+    ck_assert_ptr_nonnull(hand_notification(GW__NOTIFY_UNPARKED));
     ck_assert(!gw__member_parked(hand.state));
 }
 END_TEST
 
-START_TEST(nobody_is_parked_who_waits_for_nothing)
+START_TEST(none_is_parked_that_waits_for_nothing)
 {
     hand_in_ring();
     hand_pass(5000);
-    ck_assert_ptr_null(hand_told(GW__NOTIFY_PARKED));
+    ck_assert_ptr_null(hand_notification(GW__NOTIFY_PARKED));
 }
 END_TEST
 
@@ -354,30 +354,31 @@ START_TEST(too_many_commands_are_refused_and_a_report_still_goes)
     hand_in_ring();
     for (unsigned i = 0; i < MANY; i++) {
         heal.own.tag = 100 + i;
-        hand_ask(&heal);
+        hand_submit(&heal);
     }
-    ck_assert_int_eq(hand_told(GW__NOTIFY_ANSWER)->answer.code, GW_ENOMEM);
-    ck_assert_uint_eq(hand_told(GW__NOTIFY_ANSWER)->tag, 108);
-    ck_assert(hand_asked(GW__CMD_HEAL, &first));
+    ck_assert_int_eq(hand_notification(GW__NOTIFY_ANSWER)->answer.code,
+                     GW_ENOMEM);
+    ck_assert_uint_eq(hand_notification(GW__NOTIFY_ANSWER)->tag, 108);
+    ck_assert(hand_request(GW__CMD_HEAL, &first));
     hand_flush_begins(2);
     hand_give_report(2);
     hand_clear();
     hand_answer(&first, GW_OK, "healed");
-    ck_assert_uint_eq(hand_told(GW__NOTIFY_ANSWER)->tag, 100);
-    ck_assert(hand_asked(GW__CMD_REPORT, &c));
+    ck_assert_uint_eq(hand_notification(GW__NOTIFY_ANSWER)->tag, 100);
+    ck_assert(hand_request(GW__CMD_REPORT, &c));
 }
 END_TEST
 
-START_TEST(who_was_forgotten_asks_again_under_another_id)
+START_TEST(who_was_forgotten_rejoins_under_another_id)
 {
     struct gw__command first, second;
     hand_in_ring();
     hand_flush_begins(2);
     hand_give_report(2);
-    ck_assert(hand_asked(GW__CMD_REPORT, &first));
+    ck_assert(hand_request(GW__CMD_REPORT, &first));
     hand_clear();
     hand_answer(&first, GW_ECLOSED, "this client is unknown");
-    ck_assert(hand_asked(GW__CMD_REPORT, &second));
+    ck_assert(hand_request(GW__CMD_REPORT, &second));
     ck_assert_uint_eq(second.sequence, 1);
     ck_assert(!gw__id_equal(first.client, second.client));
 }
@@ -400,8 +401,8 @@ START_TEST(nonsense_does_nothing)
             noise[0] = 0;
         hand_input(question ? GW__REQUESTED : GW__MESSAGE,
                    (uint32_t)gw_rng_below(&rng, 8), noise, bytes);
-        ck_assert_ptr_null(hand_told(GW__NOTIFY_GONE));
-        ck_assert_ptr_null(hand_told(GW__NOTIFY_FREEZE));
+        ck_assert_ptr_null(hand_notification(GW__NOTIFY_GONE));
+        ck_assert_ptr_null(hand_notification(GW__NOTIFY_FREEZE));
         hand_clear();
     }
 }
@@ -413,21 +414,21 @@ Suite *suite_member_want(void)
     TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, hand_setup, hand_teardown);
     tcase_add_test(t, who_is_ready_is_admitted_in_this_ring_only);
-    tcase_add_test(t, a_refusal_is_told_unless_the_ring_is_another_by_then);
+    tcase_add_test(t, a_refusal_is_reported_unless_the_ring_has_changed);
     tcase_add_test(t, an_admission_is_for_the_ring_in_which_it_was_decided);
     tcase_add_test(t, a_joiner_that_falls_silent_is_not_ready);
-    tcase_add_test(t, an_observer_accuses_who_has_ended_once_it_is_in_the_view);
-    tcase_add_test(t, who_is_seen_alive_is_not_accused_of_its_connection);
-    tcase_add_test(t, who_has_ended_is_accused_at_once);
-    tcase_add_test(t, a_connection_that_is_gone_without_news_is_an_end);
-    tcase_add_test(t, who_cannot_be_seen_is_accused_when_it_beats_no_more);
+    tcase_add_test(t, an_observer_suspects_who_has_ended_once_in_the_view);
+    tcase_add_test(t, who_is_seen_alive_survives_a_lost_connection);
+    tcase_add_test(t, who_has_ended_is_suspected_at_once);
+    tcase_add_test(t, a_connection_lost_without_an_update_is_an_end);
+    tcase_add_test(t, who_cannot_be_seen_is_suspected_without_heartbeats);
     tcase_add_test(t, a_report_goes_before_accusations);
-    tcase_add_test(t, members_meet_until_each_knows_that_it_is_known);
-    tcase_add_test(t, another_view_begins_the_meeting_anew);
+    tcase_add_test(t, members_exchange_addresses_until_all_are_confirmed);
+    tcase_add_test(t, another_view_restarts_the_rendezvous);
     tcase_add_test(t, who_waits_for_a_leader_in_vain_is_parked);
-    tcase_add_test(t, nobody_is_parked_who_waits_for_nothing);
+    tcase_add_test(t, none_is_parked_that_waits_for_nothing);
     tcase_add_test(t, too_many_commands_are_refused_and_a_report_still_goes);
-    tcase_add_test(t, who_was_forgotten_asks_again_under_another_id);
+    tcase_add_test(t, who_was_forgotten_rejoins_under_another_id);
     tcase_add_test(t, nonsense_does_nothing);
     suite_add_tcase(suite, t);
     return suite;

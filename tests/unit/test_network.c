@@ -26,10 +26,10 @@ static char *printed(const struct gw_network *network)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *page = open_memstream(&text, &bytes);
-    ck_assert_ptr_nonnull(page);
-    ck_assert_int_eq(gw_network_print(network, page, NULL), GW_OK);
-    fclose(page);
+    FILE *output = open_memstream(&text, &bytes);
+    ck_assert_ptr_nonnull(output);
+    ck_assert_int_eq(gw_network_print(network, output, NULL), GW_OK);
+    fclose(output);
     return text;
 }
 
@@ -46,7 +46,7 @@ START_TEST(a_text_is_a_chain_of_operators)
          .split = GW_SPLIT_ROWS,
          .in = 128,
          .out = 10,
-         .cut = true,
+         .begins_stage = true,
          .line = 7},
         {.kind = GW_OP_SOFTMAX, .in = 10, .line = 8},
     };
@@ -61,7 +61,7 @@ START_TEST(a_text_is_a_chain_of_operators)
         ck_assert_int_eq(op->split, expected[i].split);
         ck_assert_uint_eq(op->in, expected[i].in);
         ck_assert_uint_eq(op->out, expected[i].out);
-        ck_assert_int_eq(op->cut, expected[i].cut);
+        ck_assert_int_eq(op->begins_stage, expected[i].begins_stage);
         ck_assert_uint_eq(op->line, expected[i].line);
     }
     ck_assert_uint_eq(gw_network_parameters(network),
@@ -228,7 +228,7 @@ START_TEST(operators_are_bounded)
 }
 END_TEST
 
-START_TEST(files_load_and_say_why_they_do_not)
+START_TEST(files_load_or_report_why_not)
 {
     char path[] = "/tmp/gradwire-network-XXXXXX";
     struct gw_network *network = NULL;
@@ -262,7 +262,7 @@ Suite *suite_network(void)
                         sizeof wrong / sizeof *wrong);
     tcase_add_test(tests, a_zero_byte_is_no_end);
     tcase_add_test(tests, operators_are_bounded);
-    tcase_add_test(tests, files_load_and_say_why_they_do_not);
+    tcase_add_test(tests, files_load_or_report_why_not);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -126,7 +126,7 @@ static void check_json(const char *text, int status, bool partial,
     json_decref(root);
 }
 
-START_TEST(endings_are_told)
+START_TEST(endings_are_reported)
 {
     struct gw_error lost = {GW_ELOST, "rank 2 is gone"};
     struct {
@@ -339,7 +339,7 @@ START_TEST(an_unknown_format_is_refused)
 END_TEST
 
 /* A diverged loss has 77 digits, of which a cell once kept the first 63. */
-START_TEST(a_huge_real_is_not_cut)
+START_TEST(a_huge_real_is_not_truncated)
 {
     const struct field loss = {"loss", NULL, FIELD_REAL, 5, false};
     char cell[64];
@@ -359,7 +359,7 @@ Suite *suite_output(void)
         jsonl_rows_stand_alone,
         csv_quotes,
         table_has_notes_and_no_hidden_columns,
-        endings_are_told,
+        endings_are_reported,
         a_document_without_rows_is_valid,
         a_record_is_flat,
         columns_align_from_a_hundredth_to_ten_million,
@@ -367,7 +367,7 @@ Suite *suite_output(void)
         a_collected_table_is_as_wide_as_its_content,
         any_bytes_become_valid_json,
         reals_read_back_the_same,
-        a_huge_real_is_not_cut,
+        a_huge_real_is_not_truncated,
         an_unknown_format_is_refused,
     };
     Suite *suite = suite_create("output");

@@ -58,7 +58,7 @@ START_TEST(one_process)
 }
 END_TEST
 
-START_TEST(every_step_and_its_loss_are_told)
+START_TEST(every_step_and_its_loss_are_reported)
 {
     enum { STEPS = 3, EVENTS = 16 };
     struct gw_sink *sink;
@@ -316,7 +316,7 @@ Suite *suite_parallel(void)
         int count;
     } cases[] = {
         {"parallel_single", one_process, COUNT(single)},
-        {"parallel_events", every_step_and_its_loss_are_told, 1},
+        {"parallel_events", every_step_and_its_loss_are_reported, 1},
         {"parallel_pipe", pipelines, COUNT(pipes)},
         {"parallel_tensor", tensor_splits, COUNT(tensors)},
         {"parallel_words", embeddings, COUNT(words)},

@@ -34,8 +34,8 @@ struct scene {
     uint32_t rows[BATCH];
     double rate;
     unsigned bad_rank;
-    _Atomic unsigned failed; /* ranks with an error */
-    struct gw_error said[4]; /* by rank */
+    _Atomic unsigned failed;   /* ranks with an error */
+    struct gw_error errors[4]; /* by rank */
 };
 
 static void scene_init(struct scene *scene, struct gw_mesh mesh,
@@ -151,7 +151,7 @@ START_TEST(a_mesh_has_as_many_ranks_as_there_are)
 }
 END_TEST
 
-static void foreign_data(struct gw_comm *comm, void *context)
+static void use_other_data(struct gw_comm *comm, void *context)
 {
     struct scene *scene = context;
     struct gw_parallel_config config = config_of(scene, comm);
@@ -184,7 +184,7 @@ static void foreign_data(struct gw_comm *comm, void *context)
 
 START_TEST(data_that_does_not_fit)
 {
-    play((struct gw_mesh){1, 1, 1}, "gpipe", 2, foreign_data);
+    play((struct gw_mesh){1, 1, 1}, "gpipe", 2, use_other_data);
 }
 END_TEST
 
@@ -203,7 +203,7 @@ static void explode(struct gw_comm *comm, void *context)
             gw_parallel_step(parallel, scene->data, scene->rows, &report, &why);
     MUST(err == GW_EWRONG && why.code == GW_EWRONG, why.text);
     MUST(!strncmp(why.text, "training diverges in step ", 26), why.text);
-    scene->said[gw_comm_rank(comm)] = why;
+    scene->errors[gw_comm_rank(comm)] = why;
     atomic_fetch_add(&scene->failed, 1);
     gw_parallel_destroy(&parallel);
 }
@@ -216,7 +216,7 @@ START_TEST(a_rate_too_high)
         {2, 1, 2}, {1, 2, 2}, {2, 2, 1}, {4, 1, 1}};
     static const double rates[] = {1e30, 1e38, 1e300};
     const struct gw__product_kind *kind = gw__product_kinds()[_i];
-    if (!gw__product_use(kind->name))
+    if (!gw__product_select(kind->name))
         return;
     for (unsigned i = 0; i < 12; i++) {
         struct scene scene;
@@ -225,10 +225,10 @@ START_TEST(a_rate_too_high)
         run_ranks(NULL, 4, explode, &scene);
         ck_assert_uint_eq(scene.failed, 4);
         for (unsigned rank = 1; rank < 4; rank++)
-            ck_assert_str_eq(scene.said[rank].text, scene.said[0].text);
+            ck_assert_str_eq(scene.errors[rank].text, scene.errors[0].text);
         scene_fini(&scene);
     }
-    ck_assert(gw__product_use(NULL));
+    ck_assert(gw__product_select(NULL));
 }
 END_TEST
 
@@ -259,7 +259,7 @@ static void leave(struct gw_comm *comm, void *context)
         gw_comm_abort(comm, GW_ELOST, "rank left on purpose");
 }
 
-START_TEST(all_hear_of_a_rank_that_leaves)
+START_TEST(all_learn_of_a_rank_that_leaves)
 {
     static const struct gw_mesh meshes[] = {{4, 1, 1}, {1, 4, 1}, {1, 1, 4},
                                             {2, 2, 1}, {2, 1, 2}, {1, 2, 2}};
@@ -374,7 +374,7 @@ Suite *suite_parallel_wrong(void)
     suite_add_tcase(suite, refused);
     TCase *failed = tcase_create("parallel_failed");
     tcase_add_loop_test(failed, a_rate_too_high, 0, 3);
-    tcase_add_loop_test(failed, all_hear_of_a_rank_that_leaves, 0, 6);
+    tcase_add_loop_test(failed, all_learn_of_a_rank_that_leaves, 0, 6);
     suite_add_tcase(suite, failed);
     return suite;
 }

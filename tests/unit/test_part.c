@@ -5,7 +5,7 @@
  * shards. Also whole backward passes against split ones, and initial weights:
  * the shares of a mesh are those of one rank.
  */
-#include "learn/network/part.h"
+#include "learn/network/model_chunk.h"
 
 #include "nets.h"
 #include "parallel_run.h"
@@ -137,7 +137,7 @@ struct whole {
     struct gw_network *network;
     struct gw_layout *layout;
     struct gw__shards *shards;
-    struct gw__part *part;
+    struct gw__model_chunk *chunk;
     double *parameters[OPERATORS_MAX]; /* in f64 */
     size_t counts[OPERATORS_MAX];
 };
@@ -160,12 +160,12 @@ static void whole_init(struct whole *whole, const char *text)
                                        .rate = 1};
     ck_assert_msg(gw__shards_new(&shards, &whole->shards, &why) == GW_OK, "%s",
                   why.text);
-    struct gw__part_config part = {
+    struct gw__model_chunk_config config = {
         .layout = whole->layout, .shards = whole->shards, .scale = 1.0 / ROWS};
-    ck_assert_msg(gw__part_new(&part, &whole->part, &why) == GW_OK, "%s",
-                  why.text);
+    ck_assert_msg(gw__model_chunk_new(&config, &whole->chunk, &why) == GW_OK,
+                  "%s", why.text);
     for (unsigned i = 0; i < whole->network->operator_count; i++) {
-        size_t count = whole->layout->placed[i].parameters;
+        size_t count = whole->layout->op_layouts[i].parameters;
         float *values = calloc(count + 1, sizeof *values);
         whole->parameters[i] = calloc(count + 1, sizeof(double));
         whole->counts[i] = count;
@@ -185,7 +185,7 @@ static void whole_fini(struct whole *whole)
 {
     for (unsigned i = 0; i < whole->network->operator_count; i++)
         free(whole->parameters[i]);
-    gw__part_destroy(&whole->part);
+    gw__model_chunk_destroy(&whole->chunk);
     gw__shards_destroy(&whole->shards);
     gw_layout_destroy(&whole->layout);
     gw_network_destroy(&whole->network);
@@ -199,20 +199,21 @@ static double whole_pass(struct whole *whole, const struct gw_dataset *data,
     static const enum gw_pass_kind kinds[] = {GW_BACKWARD, GW_BACKWARD_INPUT,
                                               GW_BACKWARD_WEIGHT};
     struct gw__rows rows = {data, order, ROWS};
-    struct gw__judged judged = {0};
-    struct gw__part_pass pass = {
-        .kind = GW_FORWARD, .rows = &rows, .judged = &judged};
+    struct gw__loss_sum loss_sum = {0};
+    struct gw__model_chunk_pass pass = {
+        .kind = GW_FORWARD, .rows = &rows, .loss_sum = &loss_sum};
     struct gw__tape *tape;
     struct gw_error why;
-    ck_assert_int_eq(gw__part_take(whole->part, &tape, &why), GW_OK);
-    ck_assert_int_eq(gw__part_forward(whole->part, tape, &pass, &why), GW_OK);
+    ck_assert_int_eq(gw__tape_acquire(whole->chunk, &tape, &why), GW_OK);
+    ck_assert_int_eq(gw__model_chunk_forward(whole->chunk, tape, &pass, &why),
+                     GW_OK);
     for (unsigned i = split ? 1 : 0; i < (split ? 3 : 1); i++) {
         pass.kind = kinds[i];
-        ck_assert_int_eq(gw__part_backward(whole->part, tape, &pass, &why),
-                         GW_OK);
+        ck_assert_int_eq(
+            gw__model_chunk_backward(whole->chunk, tape, &pass, &why), GW_OK);
     }
-    gw__part_give(whole->part, &tape);
-    return judged.loss / ROWS;
+    gw__tape_release(whole->chunk, &tape);
+    return loss_sum.loss / ROWS;
 }
 
 static const char *const networks[] = {
@@ -278,7 +279,7 @@ END_TEST
 static float *weights_of(const struct gw_layout *layout, unsigned index,
                          unsigned place, uint64_t seed)
 {
-    size_t count = layout->placed[index].parameters_local;
+    size_t count = layout->op_layouts[index].parameters_local;
     float *values = malloc((count + 1) * sizeof *values);
     ck_assert(values);
     gw__weights_begin(layout, index, place, seed, values);

@@ -59,12 +59,12 @@ END_TEST
 /* ---- collectives by their definition ---- */
 
 /* All ranks' buffers. */
-struct world {
+struct rank_buffers {
     struct pattern p;
     unsigned char *in[RANKS_MAX], *out[RANKS_MAX];
 };
 
-static void world_open(struct world *w, struct pattern p)
+static void buffers_open(struct rank_buffers *w, struct pattern p)
 {
     w->p = p;
     for (unsigned r = 0; r < p.ranks; r++) {
@@ -76,7 +76,7 @@ static void world_open(struct world *w, struct pattern p)
     }
 }
 
-static void world_close(struct world *w)
+static void buffers_close(struct rank_buffers *w)
 {
     for (unsigned r = 0; r < w->p.ranks; r++) {
         free(w->in[r]);
@@ -84,19 +84,20 @@ static void world_close(struct world *w)
     }
 }
 
-static bool in_place(const struct world *w, unsigned rank)
+static bool in_place(const struct rank_buffers *w, unsigned rank)
 {
     return pattern_in(&w->p, rank, w->in[rank]) == GW_IN_PLACE;
 }
 
-static size_t block_bytes(const struct world *w)
+static size_t block_bytes(const struct rank_buffers *w)
 {
     return w->p.count * gw_dtype_size(w->p.type);
 }
 
 /* A copy of block `b` of the input of `rank`; of the whole input if it is one
  * block. */
-static unsigned char *input(const struct world *w, unsigned rank, unsigned b)
+static unsigned char *input(const struct rank_buffers *w, unsigned rank,
+                            unsigned b)
 {
     size_t bytes = block_bytes(w);
     unsigned char *copy = malloc(bytes);
@@ -111,7 +112,7 @@ static unsigned char *input(const struct world *w, unsigned rank, unsigned b)
 }
 
 /* The reduction of block `b` over all ranks, by the library's kernel. */
-static unsigned char *folded(const struct world *w, unsigned b)
+static unsigned char *reduced(const struct rank_buffers *w, unsigned b)
 {
     const void *sources[RANKS_MAX];
     unsigned char *result = malloc(block_bytes(w));
@@ -139,16 +140,17 @@ static unsigned char *folded(const struct world *w, unsigned b)
 }
 
 /* A new copy of the result that `rank` must have in block `b`, or NULL. */
-static unsigned char *promised(const struct world *w, unsigned rank, unsigned b)
+static unsigned char *promised(const struct rank_buffers *w, unsigned rank,
+                               unsigned b)
 {
     bool root = rank == w->p.root;
     switch (w->p.collective) {
     case GW_BROADCAST:
         return b == 0 ? input(w, w->p.root, 0) : NULL;
     case GW_REDUCE:
-        return b == 0 && root ? folded(w, 0) : NULL;
+        return b == 0 && root ? reduced(w, 0) : NULL;
     case GW_ALLREDUCE:
-        return b == 0 ? folded(w, 0) : NULL;
+        return b == 0 ? reduced(w, 0) : NULL;
     case GW_GATHER:
         return root ? input(w, b, 0) : NULL;
     case GW_SCATTER:
@@ -156,7 +158,7 @@ static unsigned char *promised(const struct world *w, unsigned rank, unsigned b)
     case GW_ALLGATHER:
         return input(w, b, 0);
     case GW_REDUCE_SCATTER:
-        return b == 0 ? folded(w, rank) : NULL;
+        return b == 0 ? reduced(w, rank) : NULL;
     case GW_ALLTOALL:
         return input(w, b, rank);
     default:
@@ -165,14 +167,14 @@ static unsigned char *promised(const struct world *w, unsigned rank, unsigned b)
 }
 
 /* In place, a rank's own block of a whole stays at its position. */
-static size_t result_at(const struct world *w, unsigned rank)
+static size_t result_at(const struct rank_buffers *w, unsigned rank)
 {
     bool own =
         w->p.collective == GW_SCATTER || w->p.collective == GW_REDUCE_SCATTER;
     return own && in_place(w, rank) ? rank * block_bytes(w) : 0;
 }
 
-static void perform(struct world *w)
+static void perform(struct rank_buffers *w)
 {
     unsigned char *blocks[RANKS_MAX][RANKS_MAX];
     for (unsigned r = 0; r < w->p.ranks; r++)
@@ -187,7 +189,7 @@ static void perform(struct world *w)
         }
 }
 
-static size_t wrong(const struct world *w, unsigned rank, size_t *first)
+static size_t wrong(const struct rank_buffers *w, unsigned rank, size_t *first)
 {
     return pattern_wrong(&w->p, rank, w->in[rank], w->out[rank], first);
 }
@@ -207,15 +209,15 @@ static struct pattern a_pattern(unsigned collective)
 
 static void accepts(struct pattern p)
 {
-    struct world w;
-    world_open(&w, p);
+    struct rank_buffers w;
+    buffers_open(&w, p);
     perform(&w);
     for (unsigned r = 0; r < p.ranks; r++)
         ck_assert_msg(wrong(&w, r, NULL) == 0,
                       "%s of %u ranks, %zu elements%s: rank %u",
                       gw_collective_name(p.collective), p.ranks, p.count,
                       p.in_place ? " in place" : "", r);
-    world_close(&w);
+    buffers_close(&w);
 }
 
 START_TEST(every_collective_right)
@@ -239,9 +241,9 @@ START_TEST(nothing_done_is_wrong)
 {
     for (unsigned c = 0; c < GW_BARRIER; c++) {
         struct pattern p = a_pattern(c);
-        struct world w;
+        struct rank_buffers w;
         size_t first;
-        world_open(&w, p);
+        buffers_open(&w, p);
         bool to_root = c == GW_REDUCE || c == GW_GATHER;
         bool whole = c == GW_GATHER || c == GW_ALLGATHER || c == GW_ALLTOALL;
         for (unsigned r = 0; r < p.ranks; r++) {
@@ -250,50 +252,50 @@ START_TEST(nothing_done_is_wrong)
             ck_assert_uint_eq(wrong(&w, r, &first), expected);
             ck_assert_uint_eq(first, gets ? 0 : SIZE_MAX);
         }
-        world_close(&w);
+        buffers_close(&w);
     }
 }
 END_TEST
 
 START_TEST(each_damaged_element_counts)
 {
-    struct world w;
+    struct rank_buffers w;
     size_t first;
-    world_open(&w, a_pattern(GW_ALLGATHER));
+    buffers_open(&w, a_pattern(GW_ALLGATHER));
     perform(&w);
     w.out[2][4 * 250 + 1] ^= 1;
     w.out[2][4 * 251 + 3] ^= 0x80;
     ck_assert_uint_eq(wrong(&w, 2, &first), 2);
     ck_assert_uint_eq(first, 250);
     ck_assert_uint_eq(wrong(&w, 1, &first), 0);
-    world_close(&w);
+    buffers_close(&w);
 }
 END_TEST
 
 START_TEST(a_written_input_counts)
 {
-    struct world w;
+    struct rank_buffers w;
     size_t first;
-    world_open(&w, a_pattern(GW_ALLREDUCE));
+    buffers_open(&w, a_pattern(GW_ALLREDUCE));
     perform(&w);
     w.in[0][0] ^= 1;
     ck_assert_uint_eq(wrong(&w, 0, &first), 1);
     ck_assert_uint_eq(first, SIZE_MAX);
-    world_close(&w);
+    buffers_close(&w);
 }
 END_TEST
 
 START_TEST(writing_past_the_end_counts)
 {
-    struct world w;
-    world_open(&w, a_pattern(GW_REDUCE));
+    struct rank_buffers w;
+    buffers_open(&w, a_pattern(GW_REDUCE));
     perform(&w);
     w.out[1][400] ^= 1; /* after the root's 100 floats */
     w.out[0][0] ^= 1;   /* only the root has a result */
     ck_assert_uint_eq(wrong(&w, 0, NULL), 1);
     ck_assert_uint_eq(wrong(&w, 1, NULL), 1);
     ck_assert_uint_eq(wrong(&w, 2, NULL), 0);
-    world_close(&w);
+    buffers_close(&w);
 }
 END_TEST
 
@@ -302,9 +304,9 @@ END_TEST
 START_TEST(a_shifted_chunk_is_seen)
 {
     struct pattern p = a_pattern(GW_BROADCAST);
-    struct world w;
+    struct rank_buffers w;
     p.count = 40000;
-    world_open(&w, p);
+    buffers_open(&w, p);
     perform(&w);
     for (size_t shift = 1; shift <= 16384; shift *= 2) {
         memmove(w.out[0], w.out[0] + shift * 4, 100 * 4);
@@ -312,7 +314,7 @@ START_TEST(a_shifted_chunk_is_seen)
         memcpy(w.out[0], w.out[2], 100 * 4);
         ck_assert_uint_eq(wrong(&w, 0, NULL), 0);
     }
-    world_close(&w);
+    buffers_close(&w);
 }
 END_TEST
 
@@ -331,8 +333,8 @@ END_TEST
 
 /* ---- sums ---- */
 
-static void fold_tables(const struct pattern *p, bool backwards,
-                        struct values *result)
+static void reduce_tables(const struct pattern *p, bool backwards,
+                          struct values *result)
 {
     static struct values tables[RANKS_MAX];
     const void *sources[RANKS_MAX];
@@ -356,7 +358,7 @@ static void fold_tables(const struct pattern *p, bool backwards,
 
 START_TEST(sums_are_exact_in_any_order)
 {
-    static struct values expected, folded_up;
+    static struct values expected, reduced_up;
     enum gw_redop op = (enum gw_redop)_i;
     for (unsigned type = 0; type < GW_DTYPE_COUNT; type++)
         for (unsigned ranks = 1; ranks <= RANKS_MAX; ranks += ranks < 5 ? 1 : 4)
@@ -369,8 +371,8 @@ START_TEST(sums_are_exact_in_any_order)
                     continue;
                 size_t bytes = VALUES_PERIOD * gw_dtype_size(p.type);
                 values_reduced(&p, &expected);
-                fold_tables(&p, backwards, &folded_up);
-                ck_assert_msg(memcmp(expected.bytes, folded_up.bytes, bytes) ==
+                reduce_tables(&p, backwards, &reduced_up);
+                ck_assert_msg(memcmp(expected.bytes, reduced_up.bytes, bytes) ==
                                   0,
                               "%s of %s, %u ranks%s", gw_redop_name(op),
                               gw_dtype_name(p.type), ranks,

@@ -18,7 +18,7 @@
 
 Suite *suite_peer_user(void);
 
-enum { NOBODY = 65534 };
+enum { UNUSED_UID = 65534 };
 
 /* Both ends of a connection, and its listener. */
 struct connection {
@@ -100,7 +100,7 @@ static const int families[] = {AF_INET, AF_INET6};
 START_TEST(ones_own_user_is_let_in)
 {
     struct connection c;
-    uid_t user = NOBODY;
+    uid_t user = UNUSED_UID;
     if (!connect_as(&c, families[_i], 0))
         SKIP("peer_user", "this host has no IPv6");
     ck_assert_int_eq(gw__peers_receive(&peers, c.ours, c.port, &user),
@@ -111,18 +111,18 @@ START_TEST(ones_own_user_is_let_in)
 }
 END_TEST
 
-START_TEST(another_user_is_cut_off)
+START_TEST(another_user_is_disconnected)
 {
     struct connection c;
     uid_t user = 0;
     if (geteuid() != 0)
         SKIP("peer_user", "only root can be another user");
-    if (!connect_as(&c, families[_i], NOBODY))
+    if (!connect_as(&c, families[_i], UNUSED_UID))
         SKIP("peer_user", "this host has no IPv6");
     ck_assert(is_open(&c));
     ck_assert_int_eq(gw__peers_receive(&peers, c.ours, c.port, &user),
                      GW__PEER_OTHER_USER);
-    ck_assert_uint_eq(user, NOBODY);
+    ck_assert_uint_eq(user, UNUSED_UID);
     ck_assert(!is_open(&c));
     disconnect(&c);
 }
@@ -130,14 +130,14 @@ END_TEST
 
 /* The descriptor number was reused: for a connection from here to a service of
  * another user, or for a file. */
-START_TEST(only_who_came_to_the_port_is_looked_at)
+START_TEST(only_connections_to_the_port_are_checked)
 {
     struct connection c;
     uid_t user;
     int ends[2];
     if (geteuid() != 0)
         SKIP("peer_user", "only root can be another user");
-    ck_assert(connect_as(&c, AF_INET, NOBODY));
+    ck_assert(connect_as(&c, AF_INET, UNUSED_UID));
     ck_assert_int_eq(
         gw__peers_receive(&peers, c.ours, (c.port + 1) & 0xffff, &user),
         GW__PEER_ONE_OF_US);
@@ -157,18 +157,18 @@ START_TEST(only_who_came_to_the_port_is_looked_at)
 END_TEST
 
 /* Data sent before the disconnect can still be read. */
-START_TEST(who_has_gone_is_cut_off)
+START_TEST(who_has_gone_is_disconnected)
 {
     struct connection c;
     uid_t user;
-    char said[2];
+    char byte[2];
     ck_assert(connect_as(&c, AF_INET, 0));
     ck_assert_int_eq(send(c.theirs, "x", 1, 0), 1);
     close(c.theirs);
     c.theirs = -1;
     enum gw__peer who = gw__peers_receive(&peers, c.ours, c.port, &user);
     ck_assert_int_ne(who, GW__PEER_OTHER_USER);
-    ck_assert_int_eq(recv(c.ours, said, sizeof said, 0), 1);
+    ck_assert_int_eq(recv(c.ours, byte, sizeof byte, 0), 1);
     disconnect(&c);
 }
 END_TEST
@@ -193,7 +193,7 @@ START_TEST(who_is_not_in_the_table_is_not_found)
 END_TEST
 
 /* As on a kernel without the table. */
-START_TEST(where_nobody_can_know_all_are_let_in)
+START_TEST(where_the_user_is_unknown_all_are_accepted)
 {
     struct gw__peers none = {-1, -1};
     struct connection c;
@@ -213,11 +213,11 @@ Suite *suite_peer_user(void)
     TCase *t = tcase_create("peer_user");
     tcase_add_checked_fixture(t, open_peers, close_peers);
     tcase_add_loop_test(t, ones_own_user_is_let_in, 0, 2);
-    tcase_add_loop_test(t, another_user_is_cut_off, 0, 2);
-    tcase_add_test(t, only_who_came_to_the_port_is_looked_at);
-    tcase_add_test(t, who_has_gone_is_cut_off);
+    tcase_add_loop_test(t, another_user_is_disconnected, 0, 2);
+    tcase_add_test(t, only_connections_to_the_port_are_checked);
+    tcase_add_test(t, who_has_gone_is_disconnected);
     tcase_add_test(t, who_is_not_in_the_table_is_not_found);
-    tcase_add_test(t, where_nobody_can_know_all_are_let_in);
+    tcase_add_test(t, where_the_user_is_unknown_all_are_accepted);
     suite_add_tcase(s, t);
     return s;
 }

@@ -11,7 +11,7 @@
 Suite *suite_phi(void);
 
 static const uint64_t MS = 1000000;
-static const struct gw__phi_rule rule = {20000000, 5000000, 100000000};
+static const struct gw__phi_config threshold = {20000000, 5000000, 100000000};
 
 static double milli(uint64_t ms, const struct gw__phi *phi)
 {
@@ -50,7 +50,7 @@ START_TEST(a_silence_is_measured_by_mean_and_deviation)
 {
     struct gw__phi phi;
     uint64_t now = 1000 * MS;
-    gw__phi_begin(&phi, &rule, now);
+    gw__phi_begin(&phi, &threshold, now);
     for (unsigned i = 0; i < 2 * GW__PHI_WINDOW; i++) {
         now += (i % 2 ? 50 : 30) * MS; /* mean 40, deviation 10 */
         gw__phi_beat(&phi, now);
@@ -71,7 +71,7 @@ START_TEST(a_long_interval_raises_the_threshold_and_a_stop_does_not)
 {
     struct gw__phi phi;
     uint64_t now = 1000 * MS;
-    gw__phi_begin(&phi, &rule, now);
+    gw__phi_begin(&phi, &threshold, now);
     for (unsigned i = 0; i < 10; i++)
         gw__phi_beat(&phi, now += 20 * MS);
     ck_assert_double_gt(gw__phi_now(&phi, now + 200 * MS), 8);
@@ -86,7 +86,7 @@ END_TEST
 START_TEST(clockwork_teaches_no_impatience)
 {
     struct gw__phi phi;
-    gw__phi_begin(&phi, &rule, 0);
+    gw__phi_begin(&phi, &threshold, 0);
     for (uint64_t i = 1; i <= 500; i++)
         gw__phi_beat(&phi, 20 * MS * i);
     /* Deviation 0, but the floor is 5 ms: phi 8 comes 5.6 of them later. */
@@ -98,7 +98,7 @@ END_TEST
 START_TEST(data_ends_a_silence_and_teaches_nothing)
 {
     struct gw__phi phi;
-    gw__phi_begin(&phi, &rule, 0);
+    gw__phi_begin(&phi, &threshold, 0);
     for (uint64_t i = 1; i <= 100; i++) {
         gw__phi_beat(&phi, 20 * MS * i);
         for (uint64_t j = 1; j < 19; j++)
@@ -114,7 +114,7 @@ START_TEST(intervals_come_in_their_order_with_the_newest_last)
 {
     struct gw__phi phi;
     uint64_t intervals[GW__PHI_WINDOW], now = 1;
-    gw__phi_begin(&phi, &rule, 0);
+    gw__phi_begin(&phi, &threshold, 0);
     gw__phi_beat(&phi, now);
     ck_assert_uint_eq(gw__phi_intervals(&phi, intervals), 0);
     for (unsigned i = 1; i <= GW__PHI_WINDOW + 10; i++) {
@@ -131,7 +131,7 @@ END_TEST
 START_TEST(the_time_in_which_the_observer_slept_is_nobodys_silence)
 {
     struct gw__phi phi;
-    gw__phi_begin(&phi, &rule, 0);
+    gw__phi_begin(&phi, &threshold, 0);
     gw__phi_beat(&phi, 20 * MS);
     gw__phi_shift(&phi, 300 * MS, 340 * MS);
     ck_assert_uint_eq(gw__phi_silence(&phi, 340 * MS), 20 * MS);
@@ -139,7 +139,7 @@ START_TEST(the_time_in_which_the_observer_slept_is_nobodys_silence)
     ck_assert_uint_eq(phi.intervals[0], 21 * MS);
     gw__phi_shift(&phi, 900 * MS, 350 * MS); /* never into the future */
     ck_assert_uint_eq(gw__phi_silence(&phi, 350 * MS), 0);
-    gw__phi_begin(&phi, &rule, 400 * MS); /* a grace: begins later */
+    gw__phi_begin(&phi, &threshold, 400 * MS); /* a grace: begins later */
     gw__phi_shift(&phi, 50 * MS, 350 * MS);
     ck_assert_uint_eq(gw__phi_silence(&phi, 410 * MS), 10 * MS);
 }

@@ -173,7 +173,7 @@ END_TEST
 
 /* Interleaved, with the pieces of every stage in reverse order: a cycle through
  * more stages than the error text can hold. */
-START_TEST(a_long_circle)
+START_TEST(a_long_cycle)
 {
     struct gw_schedule *schedule;
     struct gw_error why = {0};
@@ -248,7 +248,7 @@ Suite *suite_pipe_check(void)
     tcase_add_test(t, the_examples);
     tcase_add_test(t, memory_is_the_peak);
     tcase_add_test(t, numbers_out_of_range);
-    tcase_add_test(t, a_long_circle);
+    tcase_add_test(t, a_long_cycle);
     tcase_add_test(t, what_cannot_be_made);
     suite_add_tcase(suite, t);
     return suite;

@@ -12,7 +12,7 @@ Suite *suite_pipe_fit(void);
 
 static const double tiny = 1e-9;
 
-static void expect_near(double value, double wanted)
+static void expect_close(double value, double wanted)
 {
     ck_assert_msg(fabs(value - wanted) <= tiny * (1 + fabs(wanted)),
                   "%.12g is not %.12g", value, wanted);
@@ -54,11 +54,11 @@ START_TEST(the_documented_example)
                           (1024 / 128 + 7) * (8000 + 1000 * 128.0)};
     struct gw_pipe_fit fit;
     ck_assert_int_eq(gw_pipe_fit(8, 1024, sizes, us, &fit, NULL), GW_OK);
-    expect_near(fit.fixed_us, 8000);
-    expect_near(fit.sample_us, 1000);
-    expect_near(fit.best_size, sqrt(8000.0 * 1024 / (1000 * 7)));
+    expect_close(fit.fixed_us, 8000);
+    expect_close(fit.sample_us, 1000);
+    expect_close(fit.best_size, sqrt(8000.0 * 1024 / (1000 * 7)));
     ck_assert_int_eq(lround(fit.best_size * 10), 342);
-    expect_near(fit.best_us, pow(sqrt(1000.0 * 1024) + sqrt(7 * 8000.0), 2));
+    expect_close(fit.best_us, pow(sqrt(1000.0 * 1024) + sqrt(7 * 8000.0), 2));
     ck_assert_int_eq(lround(fit.best_us / 1000), 1559);
     ck_assert_int_eq(lround(gw_pipe_fit_us(&fit, 8, 1024, 32) / 1000), 1560);
 }
@@ -92,10 +92,10 @@ START_TEST(the_best_size_is_one_that_there_is)
     ck_assert_double_eq(fit.best_size, 64);
     ck_assert_int_eq(gw_pipe_fit(4, 64, sizes, steep, &fit, NULL), GW_OK);
     ck_assert_double_eq(fit.best_size, 1);
-    expect_near(fit.best_us, (64 + 3) * 10.0);
+    expect_close(fit.best_us, (64 + 3) * 10.0);
     ck_assert_int_eq(gw_pipe_fit(1, 64, sizes, alone, &fit, NULL), GW_OK);
     ck_assert_double_eq(fit.best_size, 64);
-    expect_near(fit.best_us, 74);
+    expect_close(fit.best_us, 74);
 }
 END_TEST
 

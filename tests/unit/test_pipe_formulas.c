@@ -160,10 +160,10 @@ END_TEST
 static struct wanted of_interleaved(unsigned p, unsigned m, unsigned v,
                                     const double us[3])
 {
-    unsigned pieces = m * v + p - 1 + (m < p ? (v - 1) * (p - m) : 0);
+    unsigned segments = m * v + p - 1 + (m < p ? (v - 1) * (p - m) : 0);
     unsigned rounds = m < p ? 1 : m / p;
     unsigned round = (m + rounds - 1) / rounds;
-    struct wanted wanted = {pieces * (us[0] + us[1] + us[2]), {0}};
+    struct wanted wanted = {segments * (us[0] + us[1] + us[2]), {0}};
     for (unsigned i = 0; i < p; i++)
         wanted.peak[i] = least(m * v, 2 * (p - 1 - i) + (v - 1) * round + 1);
     return wanted;

@@ -22,7 +22,7 @@ struct trial {
     unsigned stage_of[STAGES_MAX];
 };
 
-struct toy {
+struct stage_runner {
     const struct trial *trial;
     struct gw_comm *comm;
     unsigned stage, step, passes;
@@ -30,7 +30,7 @@ struct toy {
     const float *in[CHUNKS_MAX * MICROS], *grad_out[CHUNKS_MAX * MICROS];
 };
 
-static unsigned last_of(const struct toy *node)
+static unsigned last_of(const struct stage_runner *node)
 {
     return node->trial->schedule->stages * node->trial->schedule->chunks - 1;
 }
@@ -57,8 +57,8 @@ static size_t count_of(unsigned after, unsigned micro, bool gradient)
 
 /* Number i of the message that leaves virtual stage `after`, or returns to
  * it. */
-static float number(const struct toy *node, unsigned after, unsigned micro,
-                    bool gradient, size_t i)
+static float number(const struct stage_runner *node, unsigned after,
+                    unsigned micro, bool gradient, size_t i)
 {
     static const unsigned primes[] = {2,  3,  5,  7,  11, 13,
                                       17, 19, 23, 29, 31, 37};
@@ -66,8 +66,8 @@ static float number(const struct toy *node, unsigned after, unsigned micro,
     return (float)(value + 100000 * node->step + (gradient ? 50021 : 0));
 }
 
-static bool is_right(struct toy *node, const float *data, unsigned after,
-                     unsigned micro, bool gradient)
+static bool is_right(struct stage_runner *node, const float *data,
+                     unsigned after, unsigned micro, bool gradient)
 {
     for (size_t i = 0; i < count_of(after, micro, gradient); i++)
         if (data[i] != number(node, after, micro, gradient, i))
@@ -75,8 +75,8 @@ static bool is_right(struct toy *node, const float *data, unsigned after,
     return true;
 }
 
-static void put(struct toy *node, float *data, unsigned after, unsigned micro,
-                bool gradient)
+static void put(struct stage_runner *node, float *data, unsigned after,
+                unsigned micro, bool gradient)
 {
     for (size_t i = 0; data && i < count_of(after, micro, gradient); i++)
         data[i] = number(node, after, micro, gradient, i);
@@ -85,7 +85,7 @@ static void put(struct toy *node, float *data, unsigned after, unsigned micro,
 static enum gw_err forward(void *context, unsigned chunk, unsigned micro,
                            const float *in, float *out, struct gw_error *why)
 {
-    struct toy *node = context;
+    struct stage_runner *node = context;
     struct gw_comm *comm = node->comm;
     unsigned k = gw_schedule_virtual(node->trial->schedule, node->stage, chunk);
     MUST(!in == (k == 0) && !out == (k == last_of(node)));
@@ -102,7 +102,7 @@ static enum gw_err backward(void *context, unsigned chunk, unsigned micro,
                             enum gw_pass_kind kind, const float *grad_out,
                             float *grad_in, struct gw_error *why)
 {
-    struct toy *node = context;
+    struct stage_runner *node = context;
     struct gw_comm *comm = node->comm;
     unsigned k = gw_schedule_virtual(node->trial->schedule, node->stage, chunk);
     unsigned place = chunk * MICROS + micro;
@@ -128,7 +128,8 @@ static const struct gw_stage_work work = {.elements = elements,
 
 /* ---- every schedule ---- */
 
-static struct gw_pipe_config config_of(struct toy *node, struct gw_sink *events)
+static struct gw_pipe_config config_of(struct stage_runner *node,
+                                       struct gw_sink *events)
 {
     return (struct gw_pipe_config){
         .comm = node->comm,
@@ -142,8 +143,8 @@ static struct gw_pipe_config config_of(struct toy *node, struct gw_sink *events)
     };
 }
 
-static void check_times(const struct toy *node, const struct gw_pipe *pipe,
-                        size_t passes)
+static void check_times(const struct stage_runner *node,
+                        const struct gw_pipe *pipe, size_t passes)
 {
     struct gw_comm *comm = node->comm;
     uint64_t zero_ns;
@@ -164,9 +165,9 @@ static void run_stage(struct gw_comm *comm, void *context)
 {
     const struct trial *trial = context;
     const struct gw_schedule *schedule = trial->schedule;
-    struct toy node = {.trial = trial,
-                       .comm = comm,
-                       .stage = trial->stage_of[gw_comm_rank(comm)]};
+    struct stage_runner node = {.trial = trial,
+                                .comm = comm,
+                                .stage = trial->stage_of[gw_comm_rank(comm)]};
     struct gw_pipe_config config = config_of(&node, NULL);
     size_t passes =
         schedule->begin[node.stage + 1] - schedule->begin[node.stage];
@@ -224,7 +225,7 @@ END_TEST
 
 /* The last stage takes its micro-batches in reverse: the first one that it
  * needs is sent last. */
-START_TEST(stages_need_not_take_in_the_order_of_sending)
+START_TEST(stages_need_not_receive_in_the_order_of_sending)
 {
     struct gw_schedule *schedule;
     struct gw_error why = {0};
@@ -242,13 +243,14 @@ END_TEST
 /* ---- failing ---- */
 
 /* Each rank has the stage of its number. */
-static struct gw_pipe *
-stage_of_rank(struct toy *node, const struct trial *trial, struct gw_comm *comm)
+static struct gw_pipe *stage_of_rank(struct stage_runner *node,
+                                     const struct trial *trial,
+                                     struct gw_comm *comm)
 {
     struct gw_pipe *pipe;
     struct gw_error why;
-    *node =
-        (struct toy){.trial = trial, .comm = comm, .stage = gw_comm_rank(comm)};
+    *node = (struct stage_runner){
+        .trial = trial, .comm = comm, .stage = gw_comm_rank(comm)};
     struct gw_pipe_config config = config_of(node, NULL);
     MUST(gw_pipe_new(&config, &pipe, &why) == GW_OK);
     return pipe;
@@ -256,7 +258,7 @@ stage_of_rank(struct toy *node, const struct trial *trial, struct gw_comm *comm)
 
 static void run_failing(struct gw_comm *comm, void *context)
 {
-    struct toy node;
+    struct stage_runner node;
     struct gw_pipe *pipe = stage_of_rank(&node, context, comm);
     struct gw_error why;
     MUST(gw_pipe_step(pipe, 0, &why) == GW_OK);
@@ -276,7 +278,7 @@ static void fail_on_twin(struct gw_comm *comm, void *context)
     gw_comm_destroy(&twin);
 }
 
-START_TEST(a_stage_that_fails_ends_all_with_its_sentence)
+START_TEST(a_stage_that_fails_ends_all_with_its_error)
 {
     struct gw_schedule *schedule;
     struct gw_error why;
@@ -289,7 +291,7 @@ END_TEST
 
 static void leave_early(struct gw_comm *comm, void *context)
 {
-    struct toy node;
+    struct stage_runner node;
     struct gw_pipe *pipe = stage_of_rank(&node, context, comm);
     struct gw_error why;
     if (node.stage != 1) {
@@ -323,7 +325,7 @@ END_TEST
 static void refuse(struct gw_comm *comm, void *context)
 {
     struct trial *trial = context;
-    struct toy node = {.trial = trial, .comm = comm};
+    struct stage_runner node = {.trial = trial, .comm = comm};
     struct gw_pipe_config config = config_of(&node, NULL);
     struct gw_pipe *pipe;
     struct gw_error why;
@@ -380,10 +382,10 @@ static void check_events(struct gw_comm *comm, struct gw_sink *sink)
     MUST(gw_comm_rank(comm) == 1 || count[GW_EV_WAIT] > 0);
 }
 
-static void tell(struct gw_comm *comm, void *context)
+static void report_stage(struct gw_comm *comm, void *context)
 {
     const struct trial *trial = context;
-    struct toy node = {
+    struct stage_runner node = {
         .trial = trial, .comm = comm, .stage = gw_comm_rank(comm)};
     struct gw_sink *sink;
     struct gw_pipe *pipe;
@@ -398,14 +400,14 @@ static void tell(struct gw_comm *comm, void *context)
     gw_sink_close(&sink);
 }
 
-START_TEST(passes_and_waits_are_told)
+START_TEST(passes_and_waits_are_reported)
 {
     struct gw_schedule *schedule;
     struct gw_error why;
     ck_assert_int_eq(gw_schedule_make("gpipe", 2, 4, 1, &schedule, &why),
                      GW_OK);
     struct trial trial = {.schedule = schedule};
-    on_wire(0, 2, 0, tell, &trial);
+    on_wire(0, 2, 0, report_stage, &trial);
     gw_schedule_destroy(&schedule);
 }
 END_TEST
@@ -419,13 +421,13 @@ Suite *suite_pipe_runner(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, each_message_comes_where_it_should, 0,
                         TRIED_WIRES * STAGES_MAX);
-    tcase_add_loop_test(tcase, stages_need_not_take_in_the_order_of_sending, 0,
-                        WIRES);
-    tcase_add_loop_test(tcase, a_stage_that_fails_ends_all_with_its_sentence, 0,
+    tcase_add_loop_test(tcase, stages_need_not_receive_in_the_order_of_sending,
+                        0, WIRES);
+    tcase_add_loop_test(tcase, a_stage_that_fails_ends_all_with_its_error, 0,
                         WIRES);
     tcase_add_loop_test(tcase, a_stage_that_goes_is_missed_in_a_pass, 0, WIRES);
     tcase_add_test(tcase, ranks_that_there_are_not_are_refused);
-    tcase_add_test(tcase, passes_and_waits_are_told);
+    tcase_add_test(tcase, passes_and_waits_are_reported);
     suite_add_tcase(suite, tcase);
     return suite;
 }

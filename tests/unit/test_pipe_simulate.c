@@ -13,12 +13,12 @@ Suite *suite_pipe_simulate(void);
 
 /* ---- the reference ---- */
 
-static double pass_us(const struct gw_pipe_costs *costs, unsigned piece,
+static double pass_us(const struct gw_pipe_costs *costs, unsigned segment,
                       unsigned kind)
 {
-    double input = costs->input_each_us[piece];
-    double weight = costs->weight_each_us[piece];
-    return kind == GW_FORWARD          ? costs->forward_each_us[piece]
+    double input = costs->input_each_us[segment];
+    double weight = costs->weight_each_us[segment];
+    return kind == GW_FORWARD          ? costs->forward_each_us[segment]
            : kind == GW_BACKWARD       ? input + weight
            : kind == GW_BACKWARD_INPUT ? input
                                        : weight;
@@ -39,13 +39,13 @@ static double edge_us(const struct gw_schedule *s,
 {
     struct gw_pass a = s->passes[from], b = s->passes[to];
     unsigned stage_a = stage_of(s, from), stage_b = stage_of(s, to);
-    unsigned piece_a = gw_schedule_virtual(s, stage_a, a.chunk);
-    unsigned piece_b = gw_schedule_virtual(s, stage_b, b.chunk);
-    bool activation =
-        a.kind == GW_FORWARD && b.kind == GW_FORWARD && piece_b == piece_a + 1;
+    unsigned segment_a = gw_schedule_virtual(s, stage_a, a.chunk);
+    unsigned segment_b = gw_schedule_virtual(s, stage_b, b.chunk);
+    bool activation = a.kind == GW_FORWARD && b.kind == GW_FORWARD &&
+                      segment_b == segment_a + 1;
     bool gradient = (a.kind == GW_BACKWARD || a.kind == GW_BACKWARD_INPUT) &&
                     (b.kind == GW_BACKWARD || b.kind == GW_BACKWARD_INPUT) &&
-                    piece_a == piece_b + 1;
+                    segment_a == segment_b + 1;
     if (a.micro != b.micro || !(activation || gradient))
         return -1;
     return stage_a == stage_b
@@ -67,13 +67,14 @@ static double *reference(const struct gw_schedule *s,
             unsigned stage = stage_of(s, i);
             double at = i > s->begin[stage] ? end[i - 1] : 0;
             for (size_t j = 0; j < s->pass_count; j++) {
-                double way = edge_us(s, costs, j, i);
-                if (way >= 0 && end[j] + way > at)
-                    at = end[j] + way;
+                double latency = edge_us(s, costs, j, i);
+                if (latency >= 0 && end[j] + latency > at)
+                    at = end[j] + latency;
             }
-            unsigned piece = gw_schedule_virtual(s, stage, s->passes[i].chunk);
+            unsigned segment =
+                gw_schedule_virtual(s, stage, s->passes[i].chunk);
             begin[i] = at;
-            at += pass_us(costs, piece, s->passes[i].kind);
+            at += pass_us(costs, segment, s->passes[i].kind);
             moved = moved || end[i] < at;
             end[i] = at;
         }
@@ -84,18 +85,18 @@ static double *reference(const struct gw_schedule *s,
 
 /* ---- random costs ---- */
 
-enum { PIECES_MAX = 5 * 3 };
+enum { SEGMENTS_MAX = 5 * 3 };
 
 struct random_costs {
-    double us[3][PIECES_MAX];
+    double us[3][SEGMENTS_MAX];
     struct gw_pipe_costs costs;
 };
 
 static void draw(struct random_costs *r, struct gw_rng *rng)
 {
     for (int kind = 0; kind < 3; kind++)
-        for (int piece = 0; piece < PIECES_MAX; piece++)
-            r->us[kind][piece] = (double)gw_rng_below(rng, 20);
+        for (int segment = 0; segment < SEGMENTS_MAX; segment++)
+            r->us[kind][segment] = (double)gw_rng_below(rng, 20);
     r->costs = (struct gw_pipe_costs){
         .forward_each_us = r->us[0],
         .input_each_us = r->us[1],
@@ -243,8 +244,8 @@ START_TEST(a_measured_timeline)
     t->times[6] = (struct gw_pass_time){7, 8, 7, GW_NONE};
     t->times[7] = (struct gw_pass_time){8, 9, 8, GW_NONE};
     t->bytes = 77;
-    gw_timeline_settle(t, schedule);
-    gw_timeline_settle(t, schedule); /* a second call changes nothing */
+    gw_timeline_complete(t, schedule);
+    gw_timeline_complete(t, schedule); /* a second call changes nothing */
     ck_assert_double_eq(t->time_us, 12);
     ck_assert_double_eq(t->ideal_us, 8);
     ck_assert_double_eq(t->bubble_us, 4);

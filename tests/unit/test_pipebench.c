@@ -28,7 +28,7 @@ static struct gw_schedule *schedule_of(const char *name, unsigned stages,
     return schedule;
 }
 
-static void near(double is, double wanted)
+static void is_close(double is, double wanted)
 {
     ck_assert_double_eq_tol(is, wanted, 1e-9 * (1 + fabs(wanted)));
 }
@@ -75,7 +75,7 @@ START_TEST(price_is_of_the_passes)
     struct gw_schedule *s = schedule_of("1f1b", 3, 5, UINT32_MAX);
     snprintf(s->name, sizeof s->name, "mine");
     ck_assert(schedule_price(s, &costs, &price));
-    near(price.time_us, (5 + 3 - 1) * 3);
+    is_close(price.time_us, (5 + 3 - 1) * 3);
     snprintf(s->name, sizeof s->name, "gpipe");
     struct gw_pass first = s->passes[0];
     s->passes[0] = s->passes[1];
@@ -99,18 +99,18 @@ END_TEST
 
 /* ---- costs ---- */
 
-START_TEST(pieces_take_their_share)
+START_TEST(segments_take_their_share)
 {
     struct costs costs;
     const struct cost_options options = {
         .forward = "3ms", .backward = "8ms", .message_ns = 5000};
     struct gw_schedule *s = schedule_of("interleaved", 2, 2, 2);
     ck_assert_int_eq(costs_get(&options, s, &costs, NULL), GW_OK);
-    near(costs.pipe.forward_us, 1500);
-    near(costs.pipe.input_us, 2000);
-    near(costs.pipe.weight_us, 2000);
-    near(costs.pipe.message_us, 5);
-    near(costs.unit_us, 1500);
+    is_close(costs.pipe.forward_us, 1500);
+    is_close(costs.pipe.input_us, 2000);
+    is_close(costs.pipe.weight_us, 2000);
+    is_close(costs.pipe.message_us, 5);
+    is_close(costs.unit_us, 1500);
     ck_assert_ptr_null(costs.pipe.forward_each_us);
     costs_fini(&costs);
     gw_schedule_destroy(&s);
@@ -127,11 +127,11 @@ START_TEST(stages_differ)
     ck_assert_int_eq(costs_get(&options, s, &costs, NULL), GW_OK);
     for (unsigned k = 0; k < 4; k++) {
         bool slow = k % 2 == 1;
-        near(costs.pipe.forward_each_us[k], slow ? 12000 : 1000);
-        near(costs.pipe.input_each_us[k], slow ? 3000 : 500);
-        near(costs.pipe.weight_each_us[k], slow ? 3000 : 500);
+        is_close(costs.pipe.forward_each_us[k], slow ? 12000 : 1000);
+        is_close(costs.pipe.input_each_us[k], slow ? 3000 : 500);
+        is_close(costs.pipe.weight_each_us[k], slow ? 3000 : 500);
     }
-    near(costs.slow[1], 6);
+    is_close(costs.slow[1], 6);
     ck_assert(costs.listed);
     costs_fini(&costs);
     gw_schedule_destroy(&s);
@@ -142,7 +142,7 @@ START_TEST(wrong_costs)
 {
     static const struct {
         struct cost_options options;
-        const char *says;
+        const char *text;
     } cases[] = {
         {{.forward = "1ms,2ms"}, "--forward has 2 times"},
         {{.weight = "1ms,"}, "--weight must be a time"},
@@ -163,7 +163,7 @@ START_TEST(wrong_costs)
         struct costs costs;
         ck_assert_int_eq(costs_get(&cases[i].options, s, &costs, &why),
                          GW_EINVAL);
-        ck_assert_msg(strstr(why.text, cases[i].says) != NULL, "%zu: %s", i,
+        ck_assert_msg(strstr(why.text, cases[i].text) != NULL, "%zu: %s", i,
                       why.text);
         ck_assert_ptr_null(costs.each);
         ck_assert_ptr_null(costs.slow);
@@ -198,15 +198,15 @@ START_TEST(fit_plans_what_to_try)
     struct size_bench bench;
     struct fit_trials trials;
     plan_fit(&options, &bench, &trials);
-    near(trials.fit.fixed_us, 400);
-    near(trials.fit.sample_us, 500);
+    is_close(trials.fit.fixed_us, 400);
+    is_close(trials.fit.sample_us, 500);
     ck_assert_uint_eq(trials.best_size, 8);
     ck_assert_uint_eq(trials.count, 6);
     for (unsigned i = 0; i < 6; i++) {
         const struct fit_trial *t = &trials.list[i];
         ck_assert_uint_eq(t->trial.size, sizes[i]);
         ck_assert_uint_eq(t->trial.micros, 256 / sizes[i]);
-        near(t->trial.predicted_us, step_us(&options, sizes[i]));
+        is_close(t->trial.predicted_us, step_us(&options, sizes[i]));
         ck_assert_int_eq(t->timed, sizes[i] == 4 || sizes[i] == 64);
         ck_assert_int_eq(t->role, t->timed        ? FIT_FITTED
                                   : sizes[i] == 8 ? FIT_BEST
@@ -251,7 +251,7 @@ static enum gw_err verdict_of(unsigned size, double factor, double spread_us,
     return fit_accept(&trials, &verdict, why);
 }
 
-START_TEST(fit_judges)
+START_TEST(fit_reports_its_error)
 {
     struct gw_error why;
     ck_assert_int_eq(verdict_of(8, 1, 0, &why), GW_OK);
@@ -294,7 +294,7 @@ struct event_tally {
     uint64_t now_ns, held_most;
 };
 
-static void take(struct event_tally *tally, const struct gw_event *event)
+static void count_event(struct event_tally *tally, const struct gw_event *event)
 {
     ck_assert_uint_ge(event->time_ns, tally->now_ns);
     ck_assert_uint_lt(event->rank, 4);
@@ -328,7 +328,7 @@ START_TEST(a_step_as_events)
     while (fgets(line, sizeof line, file)) {
         struct gw_event event;
         ck_assert_msg(!gw_event_parse(line, &event, &why), "%s", why.text);
-        take(&tally, &event);
+        count_event(&tally, &event);
     }
     fclose(file);
     unlink(path);
@@ -349,12 +349,12 @@ Suite *suite_pipebench(void)
         formulas_stand_in_the_manual,
         price_is_of_the_passes,
         defaults_of_a_schedule,
-        pieces_take_their_share,
+        segments_take_their_share,
         stages_differ,
         wrong_costs,
         fit_plans_what_to_try,
         fit_at_the_edge,
-        fit_judges,
+        fit_reports_its_error,
         lists_of_sizes,
     };
     Suite *suite = suite_create("pipebench");

@@ -20,7 +20,7 @@ static struct gw_layout *layout;
 static struct layout_options options = {.steps = STEPS};
 static struct layout_results results;
 static double losses[STEPS];
-static struct layout_job job;
+static struct layout_job setup;
 
 /* Two stages of two data ranks, so that prices differ between stages. */
 static void begin(void)
@@ -34,7 +34,7 @@ static void begin(void)
                                                       .micros = 2,
                                                       .optimiser_words = 1});
     results = (struct layout_results){.losses = losses};
-    job = (struct layout_job){
+    setup = (struct layout_job){
         .options = &options, .layout = layout, .results = &results};
 }
 
@@ -65,7 +65,7 @@ START_TEST(counts_as_predicted_are_fine)
     uint64_t data_bytes = 0;
     for (unsigned rank = 0; rank < 4; rank++) {
         struct layout_report report = counts_of(rank / 2);
-        layout_on_report(&job, rank, &report, sizeof report);
+        layout_on_report(&setup, rank, &report, sizeof report);
         data_bytes += report.counts.data_bytes;
     }
     ck_assert_int_eq(results.wrong.code, GW_OK);
@@ -98,7 +98,7 @@ START_TEST(a_byte_more_is_found)
     uint64_t *count =
         (uint64_t *)(void *)((char *)&report.counts + counted[_i].offset);
     ++*count;
-    layout_on_report(&job, 2, &report, sizeof report);
+    layout_on_report(&setup, 2, &report, sizeof report);
     snprintf(begins, sizeof begins, "rank 2 %s: %llu bytes counted",
              counted[_i].what, (unsigned long long)*count);
     ck_assert_int_eq(results.wrong.code, GW_EWRONG);
@@ -110,35 +110,35 @@ END_TEST
 START_TEST(the_price_of_another_stage_is_found)
 {
     struct layout_report report = counts_of(0);
-    layout_on_report(&job, 3, &report, sizeof report);
+    layout_on_report(&setup, 3, &report, sizeof report);
     ck_assert_int_eq(results.wrong.code, GW_EWRONG);
 }
 END_TEST
 
-static void tell_losses(const double told[STEPS])
+static void report_losses(const double step_losses[STEPS])
 {
     for (unsigned s = 0; s < STEPS; s++) {
         const struct layout_report report = {
             .kind = LAYOUT_STEP,
             .step = s + 1,
-            .step_report = {.loss = told[s], .right = 1}};
-        layout_on_report(&job, 0, &report, sizeof report);
+            .step_report = {.loss = step_losses[s], .right = 1}};
+        layout_on_report(&setup, 0, &report, sizeof report);
     }
 }
 
-START_TEST(losses_that_part_are_found)
+START_TEST(losses_that_diverge_are_found)
 {
     static const double expected[STEPS] = {2, 1, 0.5};
     results.expected = expected;
-    tell_losses((const double[STEPS]){2, 1.000005, 0.5});
+    report_losses((const double[STEPS]){2, 1.000005, 0.5});
     ck_assert_uint_eq(results.parted, 0);
     ck_assert_double_eq_tol(results.largest_difference, 5e-6, 1e-12);
     results = (struct layout_results){.losses = losses, .expected = expected};
-    tell_losses((const double[STEPS]){2, 1.00002, 0.6});
+    report_losses((const double[STEPS]){2, 1.00002, 0.6});
     ck_assert_uint_eq(results.parted, 2);
     ck_assert_double_eq_tol(results.largest_difference, 0.2, 1e-9);
     results = (struct layout_results){.losses = losses, .expected = expected};
-    tell_losses((const double[STEPS]){2, 1, (double)NAN});
+    report_losses((const double[STEPS]){2, 1, (double)NAN});
     ck_assert_uint_eq(results.parted, 3);
 }
 END_TEST
@@ -146,10 +146,10 @@ END_TEST
 START_TEST(what_is_no_report_is_left_alone)
 {
     const struct layout_report report = {.kind = LAYOUT_STEP, .step = 1};
-    layout_on_report(&job, 0, &report, sizeof report - 1);
+    layout_on_report(&setup, 0, &report, sizeof report - 1);
     ck_assert_uint_eq(results.steps, 0);
     for (unsigned i = 0; i < STEPS + 2; i++)
-        layout_on_report(&job, 0, &report, sizeof report);
+        layout_on_report(&setup, 0, &report, sizeof report);
     ck_assert_uint_eq(results.steps, STEPS);
 }
 END_TEST
@@ -163,7 +163,7 @@ Suite *suite_pipebench_layout(void)
     tcase_add_loop_test(tests, a_byte_more_is_found, 0,
                         sizeof counted / sizeof *counted);
     tcase_add_test(tests, the_price_of_another_stage_is_found);
-    tcase_add_test(tests, losses_that_part_are_found);
+    tcase_add_test(tests, losses_that_diverge_are_found);
     tcase_add_test(tests, what_is_no_report_is_left_alone);
     suite_add_tcase(suite, tests);
     return suite;

@@ -192,15 +192,16 @@ END_TEST
 
 /* ---- from events to timelines ---- */
 
-struct tale {
+struct event_story {
     struct run_record record;
     const struct gw_schedule *schedule;
     uint64_t zero_ns;
 };
 
 /* The events of pass `i` of the stage, from begin to end, in microseconds. */
-static void tell(struct tale *t, unsigned stage, unsigned step, size_t i,
-                 double begin_us, double end_us, uint32_t waited_for)
+static void emit_pass(struct event_story *t, unsigned stage, unsigned step,
+                      size_t i, double begin_us, double end_us,
+                      uint32_t waited_for)
 {
     const struct gw_pass *pass =
         &t->schedule->passes[t->schedule->begin[stage] + i];
@@ -223,33 +224,36 @@ static void tell(struct tale *t, unsigned stage, unsigned step, size_t i,
 
 /* Two stages, one micro-batch: F0 F0 B0 B0, each of 10 us, 5 us in between; the
  * step begins at `at`. */
-static void tell_step(struct tale *t, unsigned step, double at, double us)
+static void emit_step(struct event_story *t, unsigned step, double at,
+                      double us)
 {
-    tell(t, 1, step, 0, at + us + 5, at + 2 * us + 5, 0);
-    tell(t, 0, step, 0, at, at + us, GW_NONE); /* emitted later, but earlier */
-    tell(t, 1, step, 1, at + 2 * us + 5, at + 3 * us + 5, GW_NONE);
-    tell(t, 0, step, 1, at + 3 * us + 10, at + 4 * us + 10, 1);
+    emit_pass(t, 1, step, 0, at + us + 5, at + 2 * us + 5, 0);
+    emit_pass(t, 0, step, 0, at, at + us,
+              GW_NONE); /* emitted later, but earlier */
+    emit_pass(t, 1, step, 1, at + 2 * us + 5, at + 3 * us + 5, GW_NONE);
+    emit_pass(t, 0, step, 1, at + 3 * us + 10, at + 4 * us + 10, 1);
 }
 
-static struct tale begin_tale(struct gw_schedule *schedule, unsigned steps)
+static struct event_story begin_story(struct gw_schedule *schedule,
+                                      unsigned steps)
 {
-    struct tale tale = {.schedule = schedule};
-    struct run_job job = {.schedule = schedule, .steps = steps};
-    ck_assert(!run_record_init(&tale.record, &job, &why));
-    tale.zero_ns = tale.record.zero_ns;
-    return tale;
+    struct event_story story = {.schedule = schedule};
+    struct run_job config = {.schedule = schedule, .steps = steps};
+    ck_assert(!run_record_init(&story.record, &config, &why));
+    story.zero_ns = story.record.zero_ns;
+    return story;
 }
 
 START_TEST(events_make_a_timeline)
 {
     struct gw_schedule *schedule = schedule_made("gpipe", 2, 1, 0);
-    struct tale tale = begin_tale(schedule, 2);
+    struct event_story story = begin_story(schedule, 2);
     double least_us, most_us;
-    tell_step(&tale, 0, 100, 50);
-    tell_step(&tale, 1, 1000, 10);
+    emit_step(&story, 0, 100, 50);
+    emit_step(&story, 1, 1000, 10);
     const struct run_step *step =
-        run_record_median(&tale.record, &least_us, &most_us);
-    ck_assert_ptr_eq(step, &tale.record.steps[1]); /* 0 is the warm-up */
+        run_record_median(&story.record, &least_us, &most_us);
+    ck_assert_ptr_eq(step, &story.record.steps[1]); /* 0 is the warm-up */
     expect(step->begin_us, 1000);
     expect(step->time_us, 50);
     const struct gw_timeline *t = step->timeline;
@@ -263,7 +267,7 @@ START_TEST(events_make_a_timeline)
     ck_assert_uint_eq(t->stage[0].waits_most_for, 1);
     ck_assert_uint_eq(t->stage[1].waits_most_for, 0);
     ck_assert_uint_eq(t->peak_activations, 1);
-    run_record_fini(&tale.record);
+    run_record_fini(&story.record);
     gw_schedule_destroy(&schedule);
 }
 END_TEST
@@ -271,26 +275,26 @@ END_TEST
 START_TEST(the_median_is_of_the_finished_steps)
 {
     struct gw_schedule *schedule = schedule_made("gpipe", 2, 1, 0);
-    struct tale tale = begin_tale(schedule, 8);
+    struct event_story story = begin_story(schedule, 8);
     double least_us, most_us;
-    ck_assert_ptr_null(run_record_median(&tale.record, &least_us, &most_us));
+    ck_assert_ptr_null(run_record_median(&story.record, &least_us, &most_us));
     ck_assert(isnan(least_us));
     for (unsigned i = 0; i < 6; i++) /* 510, 130, 90, 50, 170, 210 us */
-        tell_step(&tale, i, 1000 * i, (double[]){125, 30, 20, 10, 40, 50}[i]);
-    tell(&tale, 0, 6, 0, 9000, 9001, GW_NONE); /* unfinished */
+        emit_step(&story, i, 1000 * i, (double[]){125, 30, 20, 10, 40, 50}[i]);
+    emit_pass(&story, 0, 6, 0, 9000, 9001, GW_NONE); /* unfinished */
     const struct run_step *step =
-        run_record_median(&tale.record, &least_us, &most_us);
+        run_record_median(&story.record, &least_us, &most_us);
     expect(step->time_us, 130);
     expect(least_us, 50);
     expect(most_us, 210);
-    ck_assert_uint_eq(tale.record.steps_done, 6);
-    run_record_forget(&tale.record, 2);
-    ck_assert_uint_eq(tale.record.steps_done, 2);
-    step = run_record_median(&tale.record, &least_us, &most_us);
+    ck_assert_uint_eq(story.record.steps_done, 6);
+    run_record_forget(&story.record, 2);
+    ck_assert_uint_eq(story.record.steps_done, 2);
+    step = run_record_median(&story.record, &least_us, &most_us);
     expect(step->time_us, 130);
-    tell_step(&tale, 2, 20000, 10);
-    ck_assert_uint_eq(tale.record.steps_done, 3);
-    run_record_fini(&tale.record);
+    emit_step(&story, 2, 20000, 10);
+    ck_assert_uint_eq(story.record.steps_done, 3);
+    run_record_fini(&story.record);
     gw_schedule_destroy(&schedule);
 }
 END_TEST
@@ -299,24 +303,24 @@ END_TEST
 START_TEST(nonsense_is_passed_over)
 {
     struct gw_schedule *schedule = schedule_made("gpipe", 2, 1, 0);
-    struct tale tale = begin_tale(schedule, 2);
-    struct gw_event event = {.time_ns = tale.zero_ns,
+    struct event_story story = begin_story(schedule, 2);
+    struct gw_event event = {.time_ns = story.zero_ns,
                              .kind = GW_EV_PASS_END,
                              .op = 0,
                              .value = GW_FORWARD};
     event.rank = 7;
-    run_record_event(&tale.record, &event);
+    run_record_event(&story.record, &event);
     event.rank = 1;
     event.step = 99;
-    run_record_event(&tale.record, &event);
+    run_record_event(&story.record, &event);
     event.step = 0;
     event.op = 5;
-    run_record_event(&tale.record, &event);
-    tell_step(&tale, 0, 10, 10);
-    ck_assert_uint_eq(tale.record.steps_done, 1);
-    tell_step(&tale, 0, 500, 10); /* again: it has ended */
-    ck_assert_uint_eq(tale.record.steps_done, 1);
-    run_record_fini(&tale.record);
+    run_record_event(&story.record, &event);
+    emit_step(&story, 0, 10, 10);
+    ck_assert_uint_eq(story.record.steps_done, 1);
+    emit_step(&story, 0, 500, 10); /* again: it has ended */
+    ck_assert_uint_eq(story.record.steps_done, 1);
+    run_record_fini(&story.record);
     gw_schedule_destroy(&schedule);
 }
 END_TEST
@@ -327,23 +331,23 @@ START_TEST(a_slow_stage_is_predicted_to_be_slow)
 {
     struct gw_schedule *schedule = schedule_made("1f1b", 4, 8, 0);
     double slow[4] = {1, 1, 1, 1};
-    struct run_job job = {
+    struct run_job config = {
         .schedule = schedule,
         .slow = slow,
         .work = {.forward_us = 10, .input_us = 10, .weight_us = 10}};
     struct run_prediction p;
-    ck_assert(!run_predict(&job, &p, &why));
+    ck_assert(!run_predict(&config, &p, &why));
     ck_assert(p.priced);
     expect(p.price.time_us, (8 + 3) * 30);
     expect(p.timeline->time_us, (8 + 3) * 30);
     run_prediction_fini(&p);
     slow[2] = 2;
-    ck_assert(!run_predict(&job, &p, &why));
+    ck_assert(!run_predict(&config, &p, &why));
     ck_assert(!p.priced);
     expect(p.timeline->stage[2].busy_us, 8 * 60);
     expect(p.timeline->stage[1].busy_us, 8 * 30);
     struct run_prediction again; /* the same from the measured timeline */
-    ck_assert(!run_predict_from(&job, p.timeline, &again, &why));
+    ck_assert(!run_predict_from(&config, p.timeline, &again, &why));
     expect(again.timeline->time_us, p.timeline->time_us);
     run_prediction_fini(&again);
     run_prediction_fini(&p);

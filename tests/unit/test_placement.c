@@ -3,12 +3,12 @@
  * Placement policies: their questions, the order of these, and the effects of
  * the answers. Slots are at their advised places as soon as nothing is under
  * way, whichever servers come and go; and the registry keeps its invariants
- * meanwhile (route_world.h).
+ * meanwhile (route_sim.h).
  */
 #include <cluster/routes/placement.h>
 
 #include "plugin_file.h"
-#include "route_world.h"
+#include "route_sim.h"
 
 #include <gradwire/plugin.h>
 
@@ -44,22 +44,22 @@ static unsigned lightest(const struct gw_placement_question *q)
 static const struct gw_placement policies[] = {
     {.choose = first}, {.choose = beyond}, {.choose = lightest}};
 
-START_TEST(what_is_said_is_noted)
+START_TEST(given_settings_are_reported)
 {
     struct gw__advice advice;
-    struct gw__placement_case given = {
+    struct gw__placement_case input = {
         .slots = 3, .replicas = 2, .servers = 0x70, .weight = {1, 1, 1}};
-    ck_assert_int_eq(
-        gw__placement_question(&policies[0], &given, &advice, &why), GW_OK);
+    ck_assert_int_eq(gw__placement_run(&policies[0], &input, &advice, &why),
+                     GW_OK);
     ck_assert_uint_eq(advice.slots, 3);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_uint_eq(advice.node[i][0], 4);
         ck_assert_uint_eq(advice.node[i][1], 5);
         ck_assert_uint_eq(advice.node[i][2], GW__NO_NODE);
     }
-    given.replicas = 5; /* there are three servers */
-    ck_assert_int_eq(
-        gw__placement_question(&policies[0], &given, &advice, &why), GW_OK);
+    input.replicas = 5; /* there are three servers */
+    ck_assert_int_eq(gw__placement_run(&policies[0], &input, &advice, &why),
+                     GW_OK);
     ck_assert_uint_eq(advice.node[0][2], 6);
     ck_assert_uint_eq(advice.node[0][3], GW__NO_NODE);
 }
@@ -68,15 +68,15 @@ END_TEST
 START_TEST(who_is_not_there_is_refused)
 {
     struct gw__advice advice;
-    struct gw__placement_case given = {
+    struct gw__placement_case input = {
         .slots = 2, .replicas = 1, .servers = 3, .weight = {1, 1}};
-    ck_assert_int_eq(
-        gw__placement_question(&policies[1], &given, &advice, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__placement_run(&policies[1], &input, &advice, &why),
+                     GW_EINVAL);
     ck_assert_str_eq(why.text, "slot 0, replica 0: the placement chose server "
                                "2; the 2 servers are numbered from 0");
-    given.servers = 0;
-    ck_assert_int_eq(
-        gw__placement_question(&policies[0], &given, &advice, &why), GW_EINVAL);
+    input.servers = 0;
+    ck_assert_int_eq(gw__placement_run(&policies[0], &input, &advice, &why),
+                     GW_EINVAL);
 }
 END_TEST
 
@@ -87,21 +87,21 @@ START_TEST(the_heaviest_come_first)
     struct gw__advice advice;
     struct gw_rng rng;
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
-        struct gw__placement_case given = {.slots = GW_PS_SLOTS_MAX,
+        struct gw__placement_case input = {.slots = GW_PS_SLOTS_MAX,
                                            .replicas = 1};
         double load[GW__NODES_MAX] = {0}, sum = 0, most = 0, heaviest = 0;
         gw_rng_seed(&rng, seed);
         unsigned servers = 2 + (unsigned)gw_rng_below(&rng, 7);
-        given.servers = ((uint64_t)1 << servers) - 1;
-        for (unsigned i = 0; i < given.slots; i++) {
-            given.weight[i] = pow(1 + (double)i, -2 * gw_rng_unit(&rng));
-            sum += given.weight[i];
-            heaviest = fmax(heaviest, given.weight[i]);
+        input.servers = ((uint64_t)1 << servers) - 1;
+        for (unsigned i = 0; i < input.slots; i++) {
+            input.weight[i] = pow(1 + (double)i, -2 * gw_rng_unit(&rng));
+            sum += input.weight[i];
+            heaviest = fmax(heaviest, input.weight[i]);
         }
-        ck_assert_int_eq(
-            gw__placement_question(&policies[2], &given, &advice, &why), GW_OK);
-        for (unsigned i = 0; i < given.slots; i++)
-            load[advice.node[i][0]] += given.weight[i];
+        ck_assert_int_eq(gw__placement_run(&policies[2], &input, &advice, &why),
+                         GW_OK);
+        for (unsigned i = 0; i < input.slots; i++)
+            load[advice.node[i][0]] += input.weight[i];
         for (unsigned n = 0; n < servers; n++)
             most = fmax(most, load[n]);
         double best = fmax(sum / servers, heaviest);
@@ -122,15 +122,14 @@ START_TEST(the_example_spreads)
     ck_assert_msg(!err, "%s", why.text);
     ck_assert_str_eq(plugin->name, "spread");
     struct gw__advice advice;
-    struct gw__placement_case given = {
+    struct gw__placement_case input = {
         .slots = GW_PS_SLOTS_MAX, .replicas = 2, .servers = 0x3f};
     unsigned primaries[6] = {0};
-    for (unsigned i = 0; i < given.slots; i++)
-        given.weight[i] = 1;
+    for (unsigned i = 0; i < input.slots; i++)
+        input.weight[i] = 1;
     ck_assert_int_eq(
-        gw__placement_question(plugin->placement, &given, &advice, &why),
-        GW_OK);
-    for (unsigned i = 0; i < given.slots; i++) {
+        gw__placement_run(plugin->placement, &input, &advice, &why), GW_OK);
+    for (unsigned i = 0; i < input.slots; i++) {
         ck_assert_uint_ne(advice.node[i][0] % 2, advice.node[i][1] % 2);
         primaries[advice.node[i][0]]++;
     }
@@ -143,7 +142,7 @@ END_TEST
 
 /* ---- following ---- */
 
-static struct gw__advice draw_advice(struct route_world *w)
+static struct gw__advice draw_advice(struct route_sim *w)
 {
     struct gw__advice advice = {.slots = w->routes.slot_count};
     memset(advice.node, GW__NO_NODE, sizeof advice.node);
@@ -158,7 +157,7 @@ static struct gw__advice draw_advice(struct route_world *w)
     return advice;
 }
 
-static void check_followed(const struct route_world *w)
+static void check_followed(const struct route_sim *w)
 {
     for (unsigned i = 0; i < w->routes.slot_count; i++) {
         const struct gw__slot_route *slot = &w->routes.slots[i];
@@ -172,7 +171,7 @@ static void check_followed(const struct route_world *w)
     }
 }
 
-static void something_happens(struct route_world *w, unsigned servers_max)
+static void something_happens(struct route_sim *w, unsigned servers_max)
 {
     unsigned dice = routes_draw(w, 12), servers = count_nodes(w->servers);
     if (dice == 0 && servers < servers_max)
@@ -195,7 +194,7 @@ START_TEST(slots_go_where_they_are_advised_to_be)
 {
     unsigned followed = 0;
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
-        struct route_world w = routes_begin(seed);
+        struct route_sim w = routes_begin(seed);
         unsigned servers_max = 2 + routes_draw(&w, 10);
         for (unsigned step = 0; step < STEPS; step++)
             something_happens(&w, servers_max);
@@ -203,14 +202,14 @@ START_TEST(slots_go_where_they_are_advised_to_be)
             continue;
         struct gw__advice advice = draw_advice(&w);
         routes_advise(&w, &advice);
-        routes_settle(&w);
+        routes_converge(&w);
         routes_check_quiet(&w);
         if (w.routes.slots[0].term == 0)
             continue;
         check_followed(&w);
         followed++;
         routes_advise(&w, &(struct gw__advice){0}); /* even again */
-        routes_settle(&w);
+        routes_converge(&w);
         routes_check_quiet(&w);
     }
     ck_assert_uint_gt(followed, RUNS / 2);
@@ -220,7 +219,7 @@ END_TEST
 /* Before the slots are opened: then nothing has to move. */
 START_TEST(advice_may_come_first)
 {
-    struct route_world w = {.seed = 1};
+    struct route_sim w = {.seed = 1};
     gw_rng_seed(&w.rng, 1);
     gw__routes_init(&w.routes);
     struct gw__advice advice = {.slots = 4};
@@ -244,7 +243,7 @@ Suite *suite_placement(void)
     Suite *suite = suite_create("placement");
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, what_is_said_is_noted);
+    tcase_add_test(t, given_settings_are_reported);
     tcase_add_test(t, who_is_not_there_is_refused);
     tcase_add_test(t, the_heaviest_come_first);
     tcase_add_test(t, the_example_spreads);

@@ -187,7 +187,7 @@ static void make_fails(struct gw_algo algo, unsigned ranks, enum gw_err code,
     gw_algo_remove(&algo);
 }
 
-START_TEST(a_plan_is_called_what_it_was_asked_for_by)
+START_TEST(a_plan_is_called_by_its_requested_name)
 {
     struct gw_plan *plan;
     struct gw_algo_args args = {.ranks = 3};
@@ -202,7 +202,7 @@ START_TEST(a_plan_is_called_what_it_was_asked_for_by)
 }
 END_TEST
 
-START_TEST(broken_rules_are_errors)
+START_TEST(violations_are_errors)
 {
     struct gw_algo algo = star();
     algo.emit = emit_nonsense;
@@ -276,8 +276,8 @@ Suite *suite_plan_added(void)
     tcase_add_test(names, twice_and_too_many);
     suite_add_tcase(suite, names);
     TCase *use = tcase_create("plan_added_use");
-    tcase_add_test(use, a_plan_is_called_what_it_was_asked_for_by);
-    tcase_add_test(use, broken_rules_are_errors);
+    tcase_add_test(use, a_plan_is_called_by_its_requested_name);
+    tcase_add_test(use, violations_are_errors);
     tcase_add_test(use, a_communicator_runs_it);
     tcase_add_test(use, a_communicator_refuses_what_is_wrong);
     suite_add_tcase(suite, use);

@@ -292,7 +292,7 @@ END_TEST
 
 /* ---- files ---- */
 
-START_TEST(lab_plans_are_what_they_say)
+START_TEST(lab_plans_match_their_comments)
 {
     struct gw_plan *plan;
     struct gw_error why = {0};
@@ -395,7 +395,7 @@ Suite *suite_plan_text(void)
     tcase_add_test(t, printing_to_a_full_disk_fails);
     suite_add_tcase(suite, t);
     t = tcase_create("files");
-    tcase_add_test(t, lab_plans_are_what_they_say);
+    tcase_add_test(t, lab_plans_match_their_comments);
     tcase_add_test(t, files_that_cannot_be_read_are_bad_input);
     tcase_add_test(t, examples_of_the_man_page_verify);
     suite_add_tcase(suite, t);

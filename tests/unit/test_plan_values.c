@@ -108,10 +108,10 @@ START_TEST(agrees_with_a_naive_execution)
         size_t at = 0;
         enum gw_fault fault = witness(plan, &at);
         enum gw_err err = gw_plan_verify(plan, 0, &v, NULL);
-        enum gw_fault told =
+        enum gw_fault reported =
             v.fault == GW_FAULT_DEADLOCK ? GW_FAULT_NONE : v.fault;
         const struct gw_transfer *x = &plan->transfers[at];
-        bool same = told == fault && (err == GW_OK) == !v.fault;
+        bool same = reported == fault && (err == GW_OK) == !v.fault;
         if (fault != GW_FAULT_NONE && fault != GW_FAULT_INCOMPLETE)
             same = same && v.src == x->src && v.dst == x->dst &&
                    v.chunk == x->chunk && at < plan->step_begin[v.step] &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The verifier: every kind of fault with its message and its history, and large
- * plans. Random plans are in test_plan_values.c, waits in test_plan_waits.c.
+ * plans. Random plans are in test_plan_values.c, waits in test_plan_deadlock.c.
  */
 #include <gradwire/plan.h>
 
@@ -263,7 +263,7 @@ START_TEST(shapes_that_do_not_fit)
 }
 END_TEST
 
-START_TEST(the_first_fault_is_told)
+START_TEST(the_first_fault_is_reported)
 {
     /* Chunk 1 fails in step 1, chunk 0 in step 2, ports in step 3. */
     static const struct wrong wrong = {
@@ -378,7 +378,7 @@ Suite *suite_plan_verify(void)
     tcase_add_test(t, more_peers_than_ports);
     tcase_add_test(t, writes_that_conflict);
     tcase_add_test(t, shapes_that_do_not_fit);
-    tcase_add_test(t, the_first_fault_is_told);
+    tcase_add_test(t, the_first_fault_is_reported);
     tcase_add_test(t, faults_have_names);
     tcase_add_test(t, wrong_lab_plans_are_wrong_as_named);
     suite_add_tcase(suite, t);

@@ -15,7 +15,7 @@
 Suite *suite_ports(void);
 
 /* The error of binding there, 0 for none; the socket then listens in *fd. */
-static int take(const char *address, bool reuse, int *fd)
+static int bind_address(const char *address, bool reuse, int *fd)
 {
     unsigned port;
     const int on = reuse;
@@ -45,15 +45,15 @@ START_TEST(held_ports_are_for_those_who_know_them)
     for (unsigned i = 0; i < PORTS_MAX; i++) {
         for (unsigned other = 0; other < i; other++)
             ck_assert_str_ne(raft[i], raft[other]);
-        ck_assert_int_eq(take(raft[i], false, &fd), EADDRINUSE);
+        ck_assert_int_eq(bind_address(raft[i], false, &fd), EADDRINUSE);
         for (unsigned again = 0; again < 2; again++) { /* it is restarted */
-            ck_assert_int_eq(take(raft[i], true, &fd), 0);
+            ck_assert_int_eq(bind_address(raft[i], true, &fd), 0);
             close(fd);
         }
-        ck_assert_int_eq(take(raft[i], false, &fd), EADDRINUSE);
+        ck_assert_int_eq(bind_address(raft[i], false, &fd), EADDRINUSE);
     }
     ports_let_go(&ports);
-    ck_assert_int_eq(take(raft[0], false, &fd), 0);
+    ck_assert_int_eq(bind_address(raft[0], false, &fd), 0);
     close(fd);
 }
 END_TEST

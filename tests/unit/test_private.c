@@ -25,7 +25,7 @@
 
 Suite *suite_private(void);
 
-enum { NOBODY = 65534, BYTES = 4096 };
+enum { OTHER_UID = 65534, BYTES = 4096 };
 
 static unsigned mode_of(int fd)
 {
@@ -45,40 +45,41 @@ END_TEST
 
 /* A child under another user id: it reports the result of `make`, and ends on
  * request. */
-struct foreigner {
+struct other_user {
     pid_t pid;
-    int said, end; /* pipes */
-    int number;    /* the result of `make` */
+    int result, end; /* pipes */
+    int number;      /* the result of `make` */
 };
 
-static struct foreigner foreigner(int (*make)(void))
+static struct other_user other_user(int (*make)(void))
 {
-    int says[2], ends[2], number;
+    int results[2], ends[2], number;
     char byte;
-    struct foreigner f = {.number = -1};
-    ck_assert(pipe(says) == 0 && pipe(ends) == 0);
+    struct other_user f = {.number = -1};
+    ck_assert(pipe(results) == 0 && pipe(ends) == 0);
     f.pid = fork();
     if (f.pid == 0) {
         close(ends[1]);
-        if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
+        if (setgid(OTHER_UID) != 0 || setuid(OTHER_UID) != 0)
             _exit(1);
         number = make();
-        if (write(says[1], &number, sizeof number) < 0)
+        if (write(results[1], &number, sizeof number) < 0)
             _exit(1);
         _exit(read(ends[0], &byte, 1) != 0);
     }
-    close(says[1]);
+    close(results[1]);
     close(ends[0]);
-    f.said = says[0];
+    f.result = results[0];
     f.end = ends[1];
-    ck_assert_int_eq(read(f.said, &f.number, sizeof f.number), sizeof f.number);
+    ck_assert_int_eq(read(f.result, &f.number, sizeof f.number),
+                     sizeof f.number);
     return f;
 }
 
-static void dismiss(struct foreigner *f)
+static void dismiss(struct other_user *f)
 {
     close(f->end);
-    close(f->said);
+    close(f->result);
     ck_assert_int_eq(waitpid(f->pid, NULL, 0), f->pid);
 }
 
@@ -94,7 +95,7 @@ START_TEST(memory_of_another_user_is_not_mapped)
     void *base;
     if (getuid() != 0)
         SKIP("private", "only root can be another user");
-    struct foreigner f = foreigner(make_region);
+    struct other_user f = other_user(make_region);
     ck_assert_int_ge(f.number, 0);
     ck_assert_int_eq(gw__region_map(f.pid, f.number, BYTES, &base, &why),
                      GW_EUNREACH);
@@ -131,7 +132,7 @@ START_TEST(a_supervisor_of_another_user_is_none)
     ck_assert_ptr_nonnull(strstr(why.text, "run gone has ended"));
     if (getuid() != 0)
         SKIP("private", "only root can be another user");
-    struct foreigner f = foreigner(squat);
+    struct other_user f = other_user(squat);
     ck_assert_int_ge(f.number, 0);
     ck_assert_int_eq(
         rpc_client_knock("theirs", "ipc://@gradwire-test-squatter", &why),
@@ -177,7 +178,7 @@ START_TEST(a_runs_folder_is_its_users)
     ck_assert_uint_eq(mode_of(folder.fd), 0700);
     close(folder.fd);
     if (getuid() == 0) {
-        ck_assert_int_eq(chown(path, NOBODY, NOBODY), 0);
+        ck_assert_int_eq(chown(path, OTHER_UID, OTHER_UID), 0);
         ck_assert_int_eq(run_folder_open(&folder, "open", &why), GW_EINVAL);
         ck_assert_ptr_nonnull(strstr(why.text, "belongs to another user"));
     }

@@ -34,7 +34,7 @@ static void keep(void *context, const struct gw__message_out *message)
     size_t bytes = message->parts[0].bytes;
     ck_assert_uint_lt(wire->count, MESSAGES);
     ck_assert_uint_eq(message->part_count, 1);
-    ck_assert_uint_eq(message->lent, 0);
+    ck_assert_uint_eq(message->borrowed, 0);
     void *data = malloc(bytes);
     ck_assert_ptr_nonnull(data);
     memcpy(data, message->parts[0].data, bytes);
@@ -52,12 +52,11 @@ static void drop(struct wire *wire)
 
 static void count_back(void *context)
 {
-    struct wire *wire = context;
-    wire->backs++;
+    ((struct wire *)context)->backs++;
 }
 
-static struct gw__message_out letter_of(unsigned node, const void *data,
-                                        size_t bytes)
+static struct gw__message_out to_node(unsigned node, const void *data,
+                                      size_t bytes)
 {
     return (struct gw__message_out){
         .node = node, .part_count = 2, .parts = {{data, bytes}, {data, 3}}};
@@ -70,7 +69,7 @@ static struct gw__bundle_end end_of(unsigned node)
 
 /* ---- envelopes ---- */
 
-START_TEST(an_envelope_keeps_the_other_end_of_each_letter)
+START_TEST(an_envelope_keeps_the_other_end_of_each_message)
 {
     static const uint8_t data[100] = {1, 2, 3};
     struct wire wire = {.count = 0};
@@ -79,8 +78,8 @@ START_TEST(an_envelope_keeps_the_other_end_of_each_letter)
     size_t at = 0;
     for (unsigned n = 0; n < 3; n++) {
         const struct gw__bundle_end end = end_of(n);
-        struct gw__message_out message = letter_of(9, data, 10 + n);
-        message.lent = 1;
+        struct gw__message_out message = to_node(9, data, 10 + n);
+        message.borrowed = 1;
         message.back = count_back;
         message.context = &wire;
         ck_assert(gw__bundles_forward(&bundles, &message, &end));
@@ -95,14 +94,14 @@ START_TEST(an_envelope_keeps_the_other_end_of_each_letter)
     ck_assert(!gw__bundle_check(&wire.messages[0], &count, NULL));
     ck_assert_uint_eq(count, 3);
     for (unsigned n = 0; n < 3; n++) {
-        struct gw__message_in *letter = gw__bundle_next(&wire.messages[0], &at);
-        ck_assert_uint_eq(letter->from, n);
-        ck_assert_uint_eq(letter->incarnation_high, 100 + n);
-        ck_assert_uint_eq(letter->incarnation_low, 200 + n);
-        ck_assert_uint_eq(letter->part_count, 2);
-        ck_assert_uint_eq(letter->parts[0].bytes, 10 + n);
-        ck_assert_mem_eq(letter->parts[0].data, data, 10 + n);
-        gw__message_in_release(letter);
+        struct gw__message_in *in = gw__bundle_next(&wire.messages[0], &at);
+        ck_assert_uint_eq(in->from, n);
+        ck_assert_uint_eq(in->incarnation_high, 100 + n);
+        ck_assert_uint_eq(in->incarnation_low, 200 + n);
+        ck_assert_uint_eq(in->part_count, 2);
+        ck_assert_uint_eq(in->parts[0].bytes, 10 + n);
+        ck_assert_mem_eq(in->parts[0].data, data, 10 + n);
+        gw__message_in_release(in);
     }
     drop(&wire);
     gw__bundles_fini(&bundles);
@@ -116,7 +115,7 @@ START_TEST(an_envelope_and_a_bundle_do_not_mix)
     struct wire wire = {.count = 0};
     struct gw__bundles bundles = {.send = keep, .context = &wire};
     const struct gw__bundle_end end = end_of(1);
-    struct gw__message_out one = letter_of(9, data, 10);
+    struct gw__message_out one = to_node(9, data, 10);
     one.part_count = 1;
     gw__bundles_send(&bundles, &one); /* the first leaves at once */
     gw__bundles_send(&bundles, &one);
@@ -126,7 +125,7 @@ START_TEST(an_envelope_and_a_bundle_do_not_mix)
     ck_assert_uint_eq(wire.count, 4);
     for (unsigned i = 0; i < 4; i++)
         ck_assert_int_eq(gw__is_envelope(&wire.messages[i]), i == 2);
-    const struct gw__message_out large = letter_of(9, data, sizeof data);
+    const struct gw__message_out large = to_node(9, data, sizeof data);
     ck_assert(!gw__bundles_forward(&bundles, &large, &end));
     gw__bundles_flush(&bundles);
     ck_assert_uint_eq(wire.count, 4);
@@ -147,7 +146,7 @@ START_TEST(garbage_is_refused)
     gw_rng_seed(&rng, 5);
     for (unsigned n = 0; n < 4; n++) {
         const struct gw__bundle_end end = end_of(n);
-        const struct gw__message_out out = letter_of(9, data, sizeof data);
+        const struct gw__message_out out = to_node(9, data, sizeof data);
         ck_assert(gw__bundles_forward(&bundles, &out, &end));
     }
     gw__bundles_flush(&bundles);
@@ -165,9 +164,9 @@ START_TEST(garbage_is_refused)
         bytes[place] = (uint8_t)gw_rng_below(&rng, 256);
         refused += gw__bundle_check(message, &count, &why) != GW_OK;
         for (unsigned n = 0; n < count; n++) {
-            struct gw__message_in *letter = gw__bundle_next(message, &at);
+            struct gw__message_in *in = gw__bundle_next(message, &at);
             ck_assert_uint_le(at, whole);
-            gw__message_in_release(letter);
+            gw__message_in_release(in);
         }
         bytes[place] = before;
     }
@@ -187,7 +186,7 @@ static void put(struct gw__gather *gather, uint64_t now_ns, unsigned worker,
     static const uint8_t data[40] = {0};
     const struct gw__bundle_end end = end_of(worker);
     const struct gw__message_out message =
-        letter_of(32 + server, data, sizeof data);
+        to_node(32 + server, data, sizeof data);
     ck_assert(gw__gather_for_server(gather, now_ns, &message, &end));
     gw__gather_flush(gather, now_ns);
 }
@@ -206,7 +205,7 @@ START_TEST(all_workers_of_a_host_share_a_message_per_server)
             ck_assert_uint_eq(wire.count,
                               SERVERS * (round + (w == WORKERS - 1)));
         }
-    ck_assert_uint_eq(gather.letters, ROUNDS * WORKERS * SERVERS);
+    ck_assert_uint_eq(gather.forwarded, ROUNDS * WORKERS * SERVERS);
     ck_assert_uint_eq(gather.servers.saved, ROUNDS * SERVERS * (WORKERS - 1));
     ck_assert_uint_eq(gw__gather_due(&gather), UINT64_MAX);
     drop(&wire);
@@ -214,7 +213,7 @@ START_TEST(all_workers_of_a_host_share_a_message_per_server)
 }
 END_TEST
 
-START_TEST(the_first_letter_waits_no_longer_than_the_window)
+START_TEST(the_first_message_waits_no_longer_than_the_window)
 {
     struct wire wire = {.count = 0};
     struct gw__gather gather;
@@ -243,11 +242,11 @@ END_TEST
 
 enum { AGGREGATOR = 50, STRANGER = 51, PUSHES = 10, KEYS = 200 };
 
-static struct gw_ps *join(struct gw_ps_local *local)
+static struct gw_ps *join(struct gw_ps_cluster *cluster)
 {
     const struct gw_ps_config config = {.aggregate = true,
                                         .aggregator_node = AGGREGATOR};
-    return cluster_join_with(local, &config);
+    return cluster_join_with(cluster, &config);
 }
 
 static uint64_t sent_by(struct gw_ps *ps, struct gw_ps_counts *counts)
@@ -259,8 +258,9 @@ static uint64_t sent_by(struct gw_ps *ps, struct gw_ps_counts *counts)
 /* A worker's messages for all servers are one message, to the aggregator. */
 START_TEST(a_push_is_one_message_for_any_number_of_servers)
 {
-    struct gw_ps_local *local = cluster_start(cluster_wires[_i], SERVERS, 1);
-    struct gw_ps *ps[2] = {join(local), join(local)};
+    struct gw_ps_cluster *cluster =
+        cluster_start(cluster_wires[_i], SERVERS, 1);
+    struct gw_ps *ps[2] = {join(cluster), join(cluster)};
     unsigned table = cluster_table(ps[0], 1);
     struct gw_ps_counts counts;
     ck_assert_uint_eq(cluster_table(ps[1], 1), table);
@@ -284,7 +284,7 @@ START_TEST(a_push_is_one_message_for_any_number_of_servers)
     ck_assert_uint_eq(counts.aggregator_sent, 0); /* the first one hosts it */
     gw_ps_close(&ps[1]);
     gw_ps_close(&ps[0]);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
@@ -292,8 +292,8 @@ END_TEST
 START_TEST(workers_outlive_their_aggregator)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
-    struct gw_ps_local *local = cluster_start("shm", SERVERS, 1);
-    struct gw_ps *ps[2] = {join(local), join(local)};
+    struct gw_ps_cluster *cluster = cluster_start("shm", SERVERS, 1);
+    struct gw_ps *ps[2] = {join(cluster), join(cluster)};
     unsigned table = cluster_table(ps[1], 1);
     struct gw_ps_counts counts;
     float pushes = 0;
@@ -308,19 +308,19 @@ START_TEST(workers_outlive_their_aggregator)
     } while (counts.aggregator_sent == 0);
     cluster_expect(ps[1], table, KEYS, pushes);
     gw_ps_close(&ps[1]);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
 /* ---- strangers ---- */
 
-static struct gw__node *become(struct gw_ps_local *local, enum gw__role role)
+static struct gw__node *enter(struct gw_ps_cluster *cluster, enum gw__role role)
 {
     struct gw_error why;
     struct gw__node *node;
     struct gw_ps_config like = {.node = 0};
     char endpoint[128];
-    gw_ps_local_client(local, &like);
+    gw_ps_cluster_client(cluster, &like);
     snprintf(endpoint, sizeof endpoint, "%s-stranger", like.endpoint);
     const struct gw__node_config config = {
         .node = STRANGER,
@@ -346,38 +346,38 @@ static const struct gw__ps_member *await_member(struct gw__node *node,
     return gw__node_member(node, number);
 }
 
-static void post(void *context, const struct gw__message_out *message)
+static void send_message(void *context, const struct gw__message_out *message)
 {
     ck_assert(!gw__messenger_send(gw__node_messenger(context), message));
 }
 
 /* Waits until server 0 has refused so many envelopes. */
-static void await_refused(struct gw_ps_local *local, uint64_t refused)
+static void await_refused(struct gw_ps_cluster *cluster, uint64_t refused)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     static struct gw_ps_server_status status;
     do {
         nanosleep(&moment, NULL);
-        gw_ps_server_get_status(gw_ps_local_server(local, 0), &status);
+        gw_ps_server_get_status(gw_ps_cluster_server(cluster, 0), &status);
     } while (status.envelopes_refused < refused);
     ck_assert_uint_eq(status.envelopes_refused, refused);
 }
 
 /* A worker that sends for another one, and an aggregator that sends for a
  * server, an ended worker or an unknown node. */
-START_TEST(nobody_speaks_for_others)
+START_TEST(no_sender_speaks_for_others)
 {
     static const uint8_t data[40] = {0};
     const bool aggregator = _i;
-    struct gw_ps_local *local = cluster_start("shm", 2, 1);
-    struct gw_ps *ps = cluster_join(local);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 2, 1);
+    struct gw_ps *ps = cluster_join(cluster);
     struct gw__node *node =
-        become(local, aggregator ? GW__AGGREGATOR : GW__WORKER);
-    struct gw__bundles bundles = {.send = post, .context = node};
+        enter(cluster, aggregator ? GW__AGGREGATOR : GW__WORKER);
+    struct gw__bundles bundles = {.send = send_message, .context = node};
     unsigned server = 32, other = 33, refused = 0;
     await_member(node, server);
     const struct gw__ps_member *second = await_member(node, other);
-    const struct gw__message_out message = letter_of(server, data, sizeof data);
+    const struct gw__message_out message = to_node(server, data, sizeof data);
     const struct gw__ps_member *worker =
         aggregator ? await_member(node, gw_ps_node(ps))
                    : gw__node_member(node, gw_ps_node(ps));
@@ -390,25 +390,25 @@ START_TEST(nobody_speaks_for_others)
     for (; refused < 5U - aggregator; refused++)
         ck_assert(gw__bundles_forward(&bundles, &message, &ends[refused]));
     gw__bundles_flush(&bundles);
-    await_refused(local, refused);
-    const struct gw__message_out cut = {
+    await_refused(cluster, refused);
+    const struct gw__message_out truncated = {
         .node = server, .part_count = 1, .parts = {{"gWE1\1\0\0\0\0", 9}}};
-    post(node, &cut);
-    await_refused(local, refused + 1);
+    send_message(node, &truncated);
+    await_refused(cluster, refused + 1);
     gw__bundles_fini(&bundles);
     gw__node_close(&node);
     gw_ps_close(&ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
 /* A greeting before the update is refused, so workers send theirs: answered. */
 START_TEST(a_greeting_is_answered)
 {
-    struct gw_ps_local *local = cluster_start("shm", 2, 1);
-    struct gw_ps *ps = join(local);
-    struct gw__node *node = become(local, GW__WORKER);
-    struct gw__bundles bundles = {.send = post, .context = node};
+    struct gw_ps_cluster *cluster = cluster_start("shm", 2, 1);
+    struct gw_ps *ps = join(cluster);
+    struct gw__node *node = enter(cluster, GW__WORKER);
+    struct gw__bundles bundles = {.send = send_message, .context = node};
     struct gw__message_in *message;
     await_member(node, AGGREGATOR);
     for (unsigned answered = 0; answered < 2 * PUSHES;) {
@@ -424,7 +424,7 @@ START_TEST(a_greeting_is_answered)
     gw__bundles_fini(&bundles);
     gw__node_close(&node);
     gw_ps_close(&ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
@@ -433,18 +433,18 @@ Suite *suite_ps_aggregate(void)
     Suite *suite = suite_create("ps_aggregate");
     TCase *pure = tcase_create("pure");
     TCase *cluster = tcase_create("cluster");
-    tcase_add_test(pure, an_envelope_keeps_the_other_end_of_each_letter);
+    tcase_add_test(pure, an_envelope_keeps_the_other_end_of_each_message);
     tcase_add_test(pure, an_envelope_and_a_bundle_do_not_mix);
     tcase_add_test(pure, garbage_is_refused);
     tcase_add_test(pure, all_workers_of_a_host_share_a_message_per_server);
-    tcase_add_test(pure, the_first_letter_waits_no_longer_than_the_window);
+    tcase_add_test(pure, the_first_message_waits_no_longer_than_the_window);
     suite_add_tcase(suite, pure);
     tcase_add_unchecked_fixture(cluster, cluster_setup, NULL);
     tcase_add_loop_test(cluster,
                         a_push_is_one_message_for_any_number_of_servers, 0, 3);
     tcase_add_test(cluster, a_greeting_is_answered);
     tcase_add_test(cluster, workers_outlive_their_aggregator);
-    tcase_add_loop_test(cluster, nobody_speaks_for_others, 0, 2);
+    tcase_add_loop_test(cluster, no_sender_speaks_for_others, 0, 2);
     suite_add_tcase(suite, cluster);
     return suite;
 }

@@ -22,7 +22,7 @@ enum { NODE = 7, MESSAGES = 512 };
 
 struct wire {
     struct gw__message_in *messages[MESSAGES];
-    unsigned count, letters; /* `letters` counts those inside, too */
+    unsigned count, message_count; /* `letters` counts those inside, too */
     unsigned backs;
 };
 
@@ -60,7 +60,7 @@ static void keep(void *context, const struct gw__message_out *message)
     ck_assert_uint_lt(wire->count, MESSAGES);
     ck_assert_uint_eq(message->node, NODE);
     wire->messages[wire->count++] = copy_of(message);
-    if (message->lent)
+    if (message->borrowed)
         message->back(message->context);
 }
 
@@ -77,18 +77,18 @@ static struct gw__bundles bundles_on(struct wire *wire)
 
 /* ---- distinguishable messages ---- */
 
-static uint8_t byte_of(unsigned letter, unsigned part, size_t i)
+static uint8_t byte_of(unsigned message, unsigned part, size_t i)
 {
-    return (uint8_t)(letter * 31 + part * 7 + i);
+    return (uint8_t)(message * 31 + part * 7 + i);
 }
 
 /* Sends parts of these sizes; only the last one may be lent. */
 static void send_one(struct gw__bundles *bundles, struct wire *wire,
-                     const size_t *bytes, unsigned part_count, bool lent)
+                     const size_t *bytes, unsigned part_count, bool borrowed)
 {
     uint8_t *data[GW__MESSENGER_PARTS];
     struct gw__message_out message = {.node = NODE, .part_count = part_count};
-    unsigned number = wire->letters++;
+    unsigned number = wire->message_count++;
     for (unsigned p = 0; p < part_count; p++) {
         data[p] = malloc(bytes[p] + 1);
         ck_assert_ptr_nonnull(data[p]);
@@ -96,25 +96,26 @@ static void send_one(struct gw__bundles *bundles, struct wire *wire,
             data[p][i] = byte_of(number, p, i);
         message.parts[p] = (struct gw__messenger_part){data[p], bytes[p]};
     }
-    if (lent) {
-        message.lent = 1U << (part_count - 1);
+    if (borrowed) {
+        message.borrowed = 1U << (part_count - 1);
         message.back = count_back;
         message.context = wire;
     }
     gw__bundles_send(bundles, &message);
     /* A lent part may be read until the flush. */
-    for (unsigned p = 0; p < part_count - lent; p++) {
+    for (unsigned p = 0; p < part_count - borrowed; p++) {
         memset(data[p], 0xee, bytes[p]);
         free(data[p]);
     }
-    if (lent) {
+    if (borrowed) {
         gw__bundles_flush(bundles);
         free(data[part_count - 1]);
     }
 }
 
-static void expect_letter(const struct gw__message_in *message, unsigned number,
-                          const size_t *bytes, unsigned part_count)
+static void expect_message(const struct gw__message_in *message,
+                           unsigned number, const size_t *bytes,
+                           unsigned part_count)
 {
     ck_assert_uint_eq(message->from, 3);
     ck_assert_uint_eq(message->incarnation_high, 4);
@@ -138,7 +139,7 @@ static void drop(struct wire *wire)
 
 /* ---- packing ---- */
 
-START_TEST(letters_come_out_in_order)
+START_TEST(messages_come_out_in_order)
 {
     enum { MANY = 300 };
     static size_t bytes[MANY][GW__MESSENGER_PARTS];
@@ -172,7 +173,7 @@ START_TEST(letters_come_out_in_order)
         for (unsigned i = 0; i < count; i++, number++) {
             struct gw__message_in *in =
                 bundle ? gw__bundle_next(message, &at) : message;
-            expect_letter(in, number, bytes[number], part_counts[number]);
+            expect_message(in, number, bytes[number], part_counts[number]);
             if (bundle)
                 gw__message_in_release(in);
         }
@@ -184,7 +185,7 @@ START_TEST(letters_come_out_in_order)
 END_TEST
 
 /* A message from a bundle may outlive the release of the bundle. */
-START_TEST(a_letter_holds_its_bundle)
+START_TEST(a_message_holds_its_bundle)
 {
     const size_t bytes[2] = {24, 100};
     struct wire wire = {.count = 0};
@@ -199,23 +200,23 @@ START_TEST(a_letter_holds_its_bundle)
     struct gw__message_in *second = gw__bundle_next(wire.messages[1], &at);
     gw__message_in_release(first);
     drop(&wire);
-    expect_letter(second, 2, bytes, 2);
+    expect_message(second, 2, bytes, 2);
     gw__message_in_release(second);
     gw__bundles_fini(&bundles);
 }
 END_TEST
 
-START_TEST(what_is_lent_comes_back_once)
+START_TEST(what_is_borrowed_comes_back_once)
 {
     const size_t bytes[2] = {24, 1000};
     static uint8_t data[1000];
     struct wire wire = {.count = 0};
     struct gw__bundles bundles = bundles_on(&wire);
-    const struct gw__message_out lent = {
+    const struct gw__message_out borrowed = {
         .node = NODE,
         .part_count = 1,
         .parts = {{data, sizeof data}},
-        .lent = 1,
+        .borrowed = 1,
         .back = count_back,
         .context = &wire,
     };
@@ -223,20 +224,20 @@ START_TEST(what_is_lent_comes_back_once)
     send_one(&bundles, &wire, bytes, 2, true); /* alone: sent as it is */
     ck_assert_uint_eq(wire.backs, 1);
     ck_assert_uint_eq(wire.messages[1]->part_count, 2);
-    expect_letter(wire.messages[1], 1, bytes, 2);
+    expect_message(wire.messages[1], 1, bytes, 2);
     send_one(&bundles, &wire, bytes, 2, false);
     send_one(&bundles, &wire, bytes, 2, false);
     send_one(&bundles, &wire, bytes, 2, true); /* after another one */
     ck_assert_uint_eq(wire.backs, 2);
     send_one(&bundles, &wire, bytes, 2, false);
-    gw__bundles_send(&bundles, &lent); /* before another one */
+    gw__bundles_send(&bundles, &borrowed); /* before another one */
     ck_assert_uint_eq(wire.backs, 2);
     send_one(&bundles, &wire, bytes, 2, false);
     ck_assert_uint_eq(wire.backs, 3);
     gw__bundles_flush(&bundles);
     ck_assert_uint_eq(wire.backs, 3);
     send_one(&bundles, &wire, bytes, 2, false);
-    gw__bundles_send(&bundles, &lent); /* and discarded */
+    gw__bundles_send(&bundles, &borrowed); /* and discarded */
     gw__bundles_fini(&bundles);
     ck_assert_uint_eq(wire.backs, 4);
     ck_assert_uint_eq(wire.count, 7);
@@ -302,13 +303,14 @@ static uint64_t messages_of_pushes(bool no_bundle, unsigned servers,
                                    unsigned slots, uint64_t *saved)
 {
     struct gw_error why;
-    struct gw_ps_local *local;
-    const struct gw_ps_local_config config = {.servers = servers,
-                                              .slots = slots};
+    struct gw_ps_cluster *cluster;
+    const struct gw_ps_cluster_config config = {.servers = servers,
+                                                .slots = slots};
     const struct gw_ps_config client = {.no_bundle = no_bundle};
     struct gw_ps_counts before, after;
-    ck_assert_msg(!gw_ps_local_start(&config, &local, &why), "%s", why.text);
-    struct gw_ps *ps = cluster_join_with(local, &client);
+    ck_assert_msg(!gw_ps_cluster_start(&config, &cluster, &why), "%s",
+                  why.text);
+    struct gw_ps *ps = cluster_join_with(cluster, &client);
     unsigned table = cluster_table(ps, 1);
     cluster_push(ps, table, CLUSTER_KEYS);
     do {
@@ -318,7 +320,7 @@ static uint64_t messages_of_pushes(bool no_bundle, unsigned servers,
         gw_ps_get_counts(ps, &after);
     } while (after.retries != before.retries);
     gw_ps_close(&ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
     *saved = after.messages_saved - before.messages_saved;
     return after.messages_sent - before.messages_sent;
 }
@@ -326,9 +328,9 @@ static uint64_t messages_of_pushes(bool no_bundle, unsigned servers,
 /* One message per server that has slots, or one per slot. */
 START_TEST(a_push_is_a_message_a_server_or_a_message_a_slot)
 {
-    static const unsigned crews[][2] = {{1, 8}, {2, 12}, {3, 16}};
+    static const unsigned member_counts[][2] = {{1, 8}, {2, 12}, {3, 16}};
     uint64_t saved;
-    unsigned servers = crews[_i][0], slots = crews[_i][1];
+    unsigned servers = member_counts[_i][0], slots = member_counts[_i][1];
     ck_assert_uint_eq(messages_of_pushes(false, servers, slots, &saved),
                       10 * servers);
     ck_assert_uint_eq(saved, 10 * (slots - servers));
@@ -358,18 +360,19 @@ static uint64_t messages_then(struct gw_ps_server *server, bool no_bundle)
 static uint64_t messages_of(const char *wire, bool no_bundle)
 {
     struct gw_error why;
-    struct gw_ps_local *local;
+    struct gw_ps_cluster *cluster;
     const struct gw_ps_server_config server = {.no_bundle = no_bundle};
-    const struct gw_ps_local_config config = {.servers = SERVERS,
-                                              .slots = SLOTS,
-                                              .replicas = 2,
-                                              .wire = wire,
-                                              .server = &server};
+    const struct gw_ps_cluster_config config = {.servers = SERVERS,
+                                                .slots = SLOTS,
+                                                .replicas = 2,
+                                                .wire = wire,
+                                                .server = &server};
     const struct gw_ps_config client = {.no_bundle = no_bundle};
     struct gw_ps_counts counts;
     uint64_t sent = 0;
-    ck_assert_msg(!gw_ps_local_start(&config, &local, &why), "%s", why.text);
-    struct gw_ps *ps = cluster_join_with(local, &client);
+    ck_assert_msg(!gw_ps_cluster_start(&config, &cluster, &why), "%s",
+                  why.text);
+    struct gw_ps *ps = cluster_join_with(cluster, &client);
     unsigned table = cluster_table(ps, 1);
     for (unsigned i = 0; i < PUSHES; i++)
         cluster_push(ps, table, 100);
@@ -377,9 +380,9 @@ static uint64_t messages_of(const char *wire, bool no_bundle)
     gw_ps_get_counts(ps, &counts);
     ck_assert_uint_ge(counts.messages_sent, 2 * PUSHES);
     for (unsigned i = 0; i < SERVERS; i++)
-        sent += messages_then(gw_ps_local_server(local, i), no_bundle);
+        sent += messages_then(gw_ps_cluster_server(cluster, i), no_bundle);
     gw_ps_close(&ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
     return sent;
 }
 
@@ -400,9 +403,9 @@ Suite *suite_ps_bundle(void)
     Suite *suite = suite_create("ps_bundle");
     TCase *pure = tcase_create("pure");
     TCase *cluster = tcase_create("cluster");
-    tcase_add_loop_test(pure, letters_come_out_in_order, 0, 10);
-    tcase_add_test(pure, a_letter_holds_its_bundle);
-    tcase_add_test(pure, what_is_lent_comes_back_once);
+    tcase_add_loop_test(pure, messages_come_out_in_order, 0, 10);
+    tcase_add_test(pure, a_message_holds_its_bundle);
+    tcase_add_test(pure, what_is_borrowed_comes_back_once);
     tcase_add_test(pure, off_means_a_message_each);
     tcase_add_test(pure, bytes_that_lie_are_refused);
     suite_add_tcase(suite, pure);

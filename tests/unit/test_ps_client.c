@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A client against a whole cluster in this process (gw_ps_local): a push counts
- * once and is pulled unchanged, for any wire, width and table.
+ * A client against a whole cluster in this process (gw_ps_cluster): a push
+ * counts once and is pulled unchanged, for any wire, width and table.
  */
 #include "ps_cluster.h"
 
@@ -19,8 +19,8 @@ Suite *suite_ps_client(void);
 
 START_TEST(what_is_pulled_is_what_was_pushed)
 {
-    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 3, 2);
-    struct gw_ps *ps = cluster_join(local);
+    struct gw_ps_cluster *cluster = cluster_start(cluster_wires[_i], 3, 2);
+    struct gw_ps *ps = cluster_join(cluster);
     unsigned table = cluster_table(ps, 1);
     cluster_expect(ps, table, CLUSTER_KEYS, 0);
     for (unsigned i = 0; i < 20; i++)
@@ -32,34 +32,35 @@ START_TEST(what_is_pulled_is_what_was_pushed)
     ck_assert_uint_gt(counts.key_lists_cached, 0);
     gw_ps_close(&ps);
     ck_assert_ptr_null(ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
 /* Before each access, and never without the option. */
-START_TEST(controllers_are_asked_for_the_routes_if_that_is_wanted)
+START_TEST(controllers_are_queried_for_the_routes_if_wanted)
 {
     enum { PUSHES = 5 };
-    struct gw_ps_local *local = cluster_start("shm", 3, 2);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 3, 2);
     struct gw_ps *ps =
-        cluster_join_with(local, &(struct gw_ps_config){.ask_routes = true});
-    struct gw_ps *other = cluster_join(local);
+        cluster_join_with(cluster, &(struct gw_ps_config){.ask_routes = true});
+    struct gw_ps *other = cluster_join(cluster);
     unsigned table = cluster_table(ps, 1);
     struct gw_ps_counts counts, before;
     gw_ps_get_counts(ps, &before);
     for (unsigned i = 0; i < PUSHES; i++)
         cluster_push(ps, table, CLUSTER_KEYS);
     gw_ps_get_counts(ps, &counts);
-    ck_assert_uint_eq(counts.routes_asked, before.routes_asked + PUSHES);
+    ck_assert_uint_eq(counts.routes_requested,
+                      before.routes_requested + PUSHES);
     ck_assert_uint_gt(counts.routes_ns, before.routes_ns);
-    gw_ps_local_kill(local, 1);
+    gw_ps_cluster_kill(cluster, 1);
     cluster_expect(ps, table, CLUSTER_KEYS, PUSHES);
     cluster_push(other, cluster_table(other, 1), CLUSTER_KEYS);
     gw_ps_get_counts(other, &counts);
-    ck_assert_uint_eq(counts.routes_asked, 0);
+    ck_assert_uint_eq(counts.routes_requested, 0);
     gw_ps_close(&ps);
     gw_ps_close(&other);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
@@ -67,9 +68,9 @@ static uint64_t bytes_in_place(bool no_place, bool mapped)
 {
     enum { WIDTH = 20000, ROWS = 10 };
     struct gw_error why;
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    struct gw_ps *ps =
-        cluster_join_with(local, &(struct gw_ps_config){.no_place = no_place});
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    struct gw_ps *ps = cluster_join_with(
+        cluster, &(struct gw_ps_config){.no_place = no_place});
     unsigned table = cluster_table(ps, WIDTH);
     size_t bytes = (size_t)WIDTH * ROWS * sizeof(float);
     float *values = mapped ? gw_alloc(bytes, &why) : malloc(bytes);
@@ -84,7 +85,7 @@ static uint64_t bytes_in_place(bool no_place, bool mapped)
     } while (counts.retries != before.retries);
     ck_assert_uint_ge(counts.bytes_sent, bytes);
     gw_ps_close(&ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
     if (mapped)
         gw_free(values);
     else
@@ -106,8 +107,8 @@ START_TEST(wide_rows_keep_their_places)
 {
     enum { WIDTH = 40000, ROWS = 30 };
     struct gw_error why;
-    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 2, 2);
-    struct gw_ps *ps = cluster_join(local);
+    struct gw_ps_cluster *cluster = cluster_start(cluster_wires[_i], 2, 2);
+    struct gw_ps *ps = cluster_join(cluster);
     unsigned table = cluster_table(ps, WIDTH);
     size_t count = (size_t)WIDTH * ROWS;
     float *values = gw_alloc(count * sizeof *values, &why);
@@ -124,17 +125,17 @@ START_TEST(wide_rows_keep_their_places)
     gw_ps_close(&ps);
     gw_free(values);
     free(pulled);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
-START_TEST(many_may_be_under_way)
+START_TEST(many_may_be_in_flight)
 {
     enum { MANY = 300 };
     static struct gw_ps_handle handles[MANY];
     struct gw_error why;
-    struct gw_ps_local *local = cluster_start("shm", 2, 1);
-    struct gw_ps *ps = cluster_join(local);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 2, 1);
+    struct gw_ps *ps = cluster_join(cluster);
     unsigned table = cluster_table(ps, 1);
     for (unsigned i = 0; i < 200; i++)
         ck_assert(!gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS,
@@ -151,17 +152,17 @@ START_TEST(many_may_be_under_way)
                          &handles[begun++], &why);
     ck_assert_int_eq(err, GW_ENOMEM);
     gw_ps_close(&ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
 /* Waits for the server's status, which is up to 50 ms old. */
-static void await_nans(struct gw_ps_local *local, uint64_t nans)
+static void await_nans(struct gw_ps_cluster *cluster, uint64_t nans)
 {
     struct gw_ps_server_status status;
     do {
         sched_yield();
-        gw_ps_server_get_status(gw_ps_local_server(local, 0), &status);
+        gw_ps_server_get_status(gw_ps_cluster_server(cluster, 0), &status);
         ck_assert_uint_le(status.nans, nans);
     } while (status.nans < nans);
 }
@@ -171,39 +172,41 @@ static void await_nans(struct gw_ps_local *local, uint64_t nans)
 START_TEST(what_is_not_finite_is_refused)
 {
     struct gw_error why;
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    struct gw_ps *ps = cluster_join(local);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    struct gw_ps *ps = cluster_join(cluster);
     unsigned table = cluster_table(ps, 1);
     float bad[2] = {1, INFINITY};
     ck_assert_int_eq(gw_ps_push(ps, table, cluster_keys, 2, bad, NULL, &why),
                      GW_ENUMERIC);
     cluster_expect(ps, table, 2, 0);
-    await_nans(local, 1);
+    await_nans(cluster, 1);
     bad[0] = NAN;
     ck_assert_int_eq(gw_ps_push(ps, table, cluster_keys, 2, bad, NULL, &why),
                      GW_ENUMERIC);
     cluster_expect(ps, table, 2, 0);
-    await_nans(local, 2);
+    await_nans(cluster, 2);
     gw_ps_close(&ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
-START_TEST(tables_have_one_form)
+START_TEST(tables_have_one_configuration)
 {
     struct gw_error why;
     unsigned table, found;
-    struct gw_ps_table_config form;
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    struct gw_ps *ps = cluster_join(local), *other = cluster_join(local);
+    struct gw_ps_table_config table_config;
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    struct gw_ps *ps = cluster_join(cluster), *other = cluster_join(cluster);
     table = cluster_table(ps, 3);
     ck_assert_uint_eq(cluster_table(other, 3), table);
-    ck_assert(!gw_ps_find(other, "w3", &found, &form, &why));
+    ck_assert(!gw_ps_find(other, "w3", &found, &table_config, &why));
     ck_assert_uint_eq(found, table);
-    ck_assert_uint_eq(form.width, 3);
-    form.width = 4;
-    ck_assert_int_eq(gw_ps_table(ps, &form, &found, &why), GW_EMISMATCH);
-    ck_assert_int_eq(gw_ps_find(ps, "none", &found, &form, &why), GW_EINVAL);
+    ck_assert_uint_eq(table_config.width, 3);
+    table_config.width = 4;
+    ck_assert_int_eq(gw_ps_table(ps, &table_config, &found, &why),
+                     GW_EMISMATCH);
+    ck_assert_int_eq(gw_ps_find(ps, "none", &found, &table_config, &why),
+                     GW_EINVAL);
     ck_assert_int_eq(
         gw_ps_push(ps, 9, cluster_keys, 1, cluster_ones, NULL, &why),
         GW_EINVAL);
@@ -213,23 +216,23 @@ START_TEST(tables_have_one_form)
                      GW_EINVAL);
     gw_ps_close(&ps);
     gw_ps_abandon(&other);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
 Suite *suite_ps_client(void)
 {
     Suite *suite = suite_create("ps_client");
-    TCase *access = tcase_create("ps_client");
-    tcase_add_unchecked_fixture(access, cluster_setup, NULL);
-    tcase_add_test(access, only_what_is_read_where_it_lies_counts_as_in_place);
-    tcase_add_loop_test(access, what_is_pulled_is_what_was_pushed, 0, 3);
-    tcase_add_loop_test(access, wide_rows_keep_their_places, 0, 3);
-    tcase_add_test(access,
-                   controllers_are_asked_for_the_routes_if_that_is_wanted);
-    tcase_add_test(access, many_may_be_under_way);
-    tcase_add_test(access, what_is_not_finite_is_refused);
-    tcase_add_test(access, tables_have_one_form);
-    suite_add_tcase(suite, access);
+    TCase *requests = tcase_create("ps_client");
+    tcase_add_unchecked_fixture(requests, cluster_setup, NULL);
+    tcase_add_test(requests,
+                   only_what_is_read_where_it_lies_counts_as_in_place);
+    tcase_add_loop_test(requests, what_is_pulled_is_what_was_pushed, 0, 3);
+    tcase_add_loop_test(requests, wide_rows_keep_their_places, 0, 3);
+    tcase_add_test(requests, controllers_are_queried_for_the_routes_if_wanted);
+    tcase_add_test(requests, many_may_be_in_flight);
+    tcase_add_test(requests, what_is_not_finite_is_refused);
+    tcase_add_test(requests, tables_have_one_configuration);
+    suite_add_tcase(suite, requests);
     return suite;
 }

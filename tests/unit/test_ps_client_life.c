@@ -25,9 +25,9 @@ START_TEST(who_wants_any_number_gets_one)
     struct gw_error why;
     struct gw_ps *a, *b;
     struct gw_ps_config config = {0}, other = {0};
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    gw_ps_local_client(local, &config);
-    gw_ps_local_client(local, &other);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    gw_ps_cluster_client(cluster, &config);
+    gw_ps_cluster_client(cluster, &other);
     config.node = other.node = GW_PS_ANY;
     ck_assert_msg(!gw_ps_connect(&config, &a, &why), "%s", why.text);
     ck_assert_msg(!gw_ps_connect(&other, &b, &why), "%s", why.text);
@@ -36,18 +36,18 @@ START_TEST(who_wants_any_number_gets_one)
     cluster_expect(b, cluster_table(b, 1), CLUSTER_KEYS, 1);
     gw_ps_close(&a);
     gw_ps_close(&b);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
-START_TEST(who_cannot_connect_is_told_why)
+START_TEST(who_cannot_connect_gets_the_reason)
 {
     struct gw_error why;
     struct gw_ps *ps;
     struct gw_ps_config config = {0};
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    struct gw_ps *first = cluster_join(local);
-    gw_ps_local_client(local, &config);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    struct gw_ps *first = cluster_join(cluster);
+    gw_ps_cluster_client(cluster, &config);
     config.connect_ms = 300;
     config.token++;
     ck_assert_int_eq(gw_ps_connect(&config, &ps, &why), GW_ETIMEOUT);
@@ -61,24 +61,24 @@ START_TEST(who_cannot_connect_is_told_why)
     config.top_share = 1;
     ck_assert_int_eq(gw_ps_connect(&config, &ps, &why), GW_EINVAL);
     gw_ps_close(&first);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
-START_TEST(without_servers_nobody_connects)
+START_TEST(without_servers_no_client_connects)
 {
     struct gw_error why;
     struct gw_ps *ps;
     struct gw_ps_config config = {0};
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    gw_ps_local_kill(local, 0);
-    gw_ps_local_client(local, &config);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    gw_ps_cluster_kill(cluster, 0);
+    gw_ps_cluster_client(cluster, &config);
     config.connect_ms = 1000;
     ck_assert_int_eq(gw_ps_connect(&config, &ps, &why), GW_ETIMEOUT);
     ck_assert_msg(strstr(why.text, "slots have no server") ||
                       strstr(why.text, "is not known yet"),
                   "%s", why.text);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
@@ -115,21 +115,21 @@ START_TEST(a_servers_death_loses_nothing)
 {
     static struct load loads[2];
     enum { PUSHES = 400 };
-    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 3, 2);
-    struct gw_ps *a = cluster_join(local), *b = cluster_join(local);
+    struct gw_ps_cluster *cluster = cluster_start(cluster_wires[_i], 3, 2);
+    struct gw_ps *a = cluster_join(cluster), *b = cluster_join(cluster);
     unsigned table = cluster_table(a, 1);
     ck_assert_uint_eq(cluster_table(b, 1), table);
     begin_load(&loads[0], a, table, PUSHES);
     begin_load(&loads[1], b, table, PUSHES);
     while (atomic_load(&loads[0].done) < PUSHES / 4)
         usleep(1000);
-    gw_ps_local_kill(local, 1);
+    gw_ps_cluster_kill(cluster, 1);
     pthread_join(loads[0].thread, NULL);
     pthread_join(loads[1].thread, NULL);
     cluster_expect(a, table, CLUSTER_KEYS, 2 * PUSHES);
     gw_ps_close(&a);
     gw_ps_close(&b);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
@@ -139,25 +139,25 @@ START_TEST(slots_that_move_lose_nothing)
     enum { PUSHES = 600 };
     struct gw_error why;
     unsigned number;
-    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 2, 2);
-    struct gw_ps *a = cluster_join(local), *b = cluster_join(local);
+    struct gw_ps_cluster *cluster = cluster_start(cluster_wires[_i], 2, 2);
+    struct gw_ps *a = cluster_join(cluster), *b = cluster_join(cluster);
     unsigned table = cluster_table(a, 1);
     ck_assert_uint_eq(cluster_table(b, 1), table);
     begin_load(&loads[0], a, table, PUSHES);
     begin_load(&loads[1], b, table, PUSHES);
     while (atomic_load(&loads[0].done) < PUSHES / 4)
         usleep(1000);
-    ck_assert_msg(!gw_ps_local_add(local, &number, &why), "%s", why.text);
+    ck_assert_msg(!gw_ps_cluster_add(cluster, &number, &why), "%s", why.text);
     while (atomic_load(&loads[0].done) < PUSHES / 2)
         usleep(1000);
-    ck_assert_msg(!gw_ps_server_leave(gw_ps_local_server(local, 0), &why), "%s",
-                  why.text);
+    ck_assert_msg(!gw_ps_server_leave(gw_ps_cluster_server(cluster, 0), &why),
+                  "%s", why.text);
     pthread_join(loads[0].thread, NULL);
     pthread_join(loads[1].thread, NULL);
     cluster_expect(a, table, CLUSTER_KEYS, 2 * PUSHES);
     gw_ps_close(&a);
     gw_ps_close(&b);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
@@ -166,8 +166,8 @@ START_TEST(a_servers_death_spoils_no_wide_row)
 {
     enum { WIDTH = 20000, ROWS = 40, PUSHES = 60 };
     struct gw_error why;
-    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 3, 2);
-    struct gw_ps *ps = cluster_join(local);
+    struct gw_ps_cluster *cluster = cluster_start(cluster_wires[_i], 3, 2);
+    struct gw_ps *ps = cluster_join(cluster);
     unsigned table = cluster_table(ps, WIDTH);
     size_t count = (size_t)WIDTH * ROWS;
     float *values = gw_alloc(count * sizeof *values, &why);
@@ -181,26 +181,26 @@ START_TEST(a_servers_death_spoils_no_wide_row)
             !gw_ps_push(ps, table, cluster_keys, ROWS, values, NULL, &why),
             "%s", why.text);
         if (push == PUSHES / 3)
-            gw_ps_local_kill(local, 1);
+            gw_ps_cluster_kill(cluster, 1);
     }
     ck_assert(!gw_ps_pull(ps, table, cluster_keys, ROWS, values, NULL, &why));
     ck_assert(memcmp(values, sum, count * sizeof *sum) == 0);
     gw_ps_close(&ps);
     gw_free(values);
     free(sum);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
 START_TEST(a_timeout_names_the_server)
 {
     struct gw_error why;
-    struct gw_ps_local *local = cluster_start("shm", 2, 1);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 2, 1);
     struct gw_ps *ps =
-        cluster_join_with(local, &(struct gw_ps_config){.timeout_ms = 2000});
+        cluster_join_with(cluster, &(struct gw_ps_config){.timeout_ms = 2000});
     unsigned table = cluster_table(ps, 1);
     cluster_push(ps, table, CLUSTER_KEYS);
-    gw_ps_local_kill(local, 1);
+    gw_ps_cluster_kill(cluster, 1);
     ck_assert_int_eq(
         gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, out, NULL, &why),
         GW_ETIMEOUT);
@@ -208,7 +208,7 @@ START_TEST(a_timeout_names_the_server)
                       strstr(why.text, "waits for a new primary (slots "),
                   "%s", why.text);
     gw_ps_close(&ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
@@ -222,14 +222,14 @@ START_TEST(an_interrupt_ends_whatever_waits)
 {
     pthread_t thread;
     struct gw_error why;
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    struct gw_ps *ps = cluster_join(local);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    struct gw_ps *ps = cluster_join(cluster);
     ck_assert_int_eq(pthread_create(&thread, NULL, interrupt, ps), 0);
     ck_assert_int_eq(gw_ps_barrier(ps, 1, 2, &why), GW_EINTR);
     pthread_join(thread, NULL);
     ck_assert_int_eq(gw_ps_barrier(ps, 1, 1, &why), GW_EINTR);
     gw_ps_close(&ps);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
@@ -241,8 +241,8 @@ Suite *suite_ps_client_life(void)
     tcase_add_unchecked_fixture(connecting, cluster_setup, NULL);
     tcase_add_unchecked_fixture(deaths, cluster_setup, NULL);
     tcase_add_test(connecting, who_wants_any_number_gets_one);
-    tcase_add_test(connecting, who_cannot_connect_is_told_why);
-    tcase_add_test(connecting, without_servers_nobody_connects);
+    tcase_add_test(connecting, who_cannot_connect_gets_the_reason);
+    tcase_add_test(connecting, without_servers_no_client_connects);
     tcase_add_test(connecting, an_interrupt_ends_whatever_waits);
     tcase_add_loop_test(deaths, a_servers_death_loses_nothing, 0, 3);
     tcase_add_loop_test(deaths, a_servers_death_spoils_no_wide_row, 0, 2);

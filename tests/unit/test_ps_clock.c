@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The clock of a group, as a specification: whichever workers come, die and
- * come back (ps_crew.h), each unit of the plan is closed exactly once; ssp
+ * come back (ps_group.h), each unit of the plan is closed exactly once; ssp
  * keeps its bound; kofn drops late units, once.
  */
-#include "ps_crew.h"
+#include "ps_group.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const struct gw_ps_mode bsp = {.kind = GW_PS_BSP},
                                asp = {.kind = GW_PS_ASP},
                                bsp_drop = {.kind = GW_PS_BSP, .drop = true};
 
-static void check_once(const struct crew *c, uint64_t seed)
+static void check_once(const struct ps_group *c, uint64_t seed)
 {
     for (unsigned e = 0; e < EPOCHS; e++)
         for (unsigned b = 0; b < BATCHES; b++)
@@ -28,18 +28,18 @@ static void check_once(const struct crew *c, uint64_t seed)
                               c->times[e][b][p]);
 }
 
-START_TEST(each_unit_closes_once)
+START_TEST(each_work_item_closes_once)
 {
-    static struct crew c;
+    static struct ps_group c;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        ps_crew_run(&c, seed, bsp, seed % 3 ? 8 : 0);
+        ps_group_run(&c, seed, bsp, seed % 3 ? 8 : 0);
         check_once(&c, seed);
-        ps_crew_run(&c, seed, asp, seed % 3 ? 8 : 0);
+        ps_group_run(&c, seed, asp, seed % 3 ? 8 : 0);
         check_once(&c, seed);
-        ps_crew_run(&c, seed,
-                    (struct gw_ps_mode){.kind = GW_PS_SSP,
-                                        .bound = (unsigned)(seed % 4)},
-                    seed % 3 ? 8 : 0);
+        ps_group_run(&c, seed,
+                     (struct gw_ps_mode){.kind = GW_PS_SSP,
+                                         .bound = (unsigned)(seed % 4)},
+                     seed % 3 ? 8 : 0);
         check_once(&c, seed);
     }
 }
@@ -47,11 +47,11 @@ END_TEST
 
 /* Each batch is closed once as a whole, in its number of parts, and the clock's
  * counters match. */
-static void check_whole(const struct crew *c, uint64_t seed)
+static void check_whole(const struct ps_group *c, uint64_t seed)
 {
     for (unsigned e = 0; e < EPOCHS; e++)
         for (unsigned b = 0; b < BATCHES; b++)
-            for (unsigned p = 0; p < CREW; p++)
+            for (unsigned p = 0; p < GROUP; p++)
                 ck_assert_msg(c->times[e][b][p] == (p < c->parts[e][b]),
                               "seed %llu: part %u of %u of batch %u of epoch "
                               "%u closed %u times",
@@ -61,13 +61,13 @@ static void check_whole(const struct crew *c, uint64_t seed)
 
 START_TEST(parts_follow_workers)
 {
-    static struct crew c;
+    static struct ps_group c;
     unsigned most = 0, least = UINT32_MAX;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         const struct gw_ps_mode modes[] = {
             bsp, asp, {.kind = GW_PS_SSP, .bound = 1}};
-        ps_crew_begin_parts(&c, seed, modes[seed % 3], 3, 0);
-        ps_crew_end(&c, seed, 8);
+        ps_group_begin_parts(&c, seed, modes[seed % 3], 3, 0);
+        ps_group_end(&c, seed, 8);
         check_whole(&c, seed);
         for (unsigned b = 0; b < BATCHES; b++) {
             unsigned parts = c.parts[EPOCHS - 1][b];
@@ -80,43 +80,43 @@ START_TEST(parts_follow_workers)
 }
 END_TEST
 
-static struct gw_ps_clock_status status_of(const struct crew *c)
+static struct gw_ps_clock_status status_of(const struct ps_group *c)
 {
     static struct gw_ps_clock_status status;
     gw__clock_status(c->clock, &status);
     return status;
 }
 
-static void do_unit(struct crew *c, unsigned i)
+static void do_item(struct ps_group *c, unsigned i)
 {
     ck_assert(c->hands[i].holds);
     c->hands[i].holds = false;
     c->hands[i].number++;
-    ps_crew_ask(c, i);
-    ps_crew_hear(c);
+    ps_group_request(c, i);
+    ps_group_receive(c);
 }
 
 /* The next batch has a part for the worker that joined during this one. */
 START_TEST(who_joins_works_from_the_next_batch_on)
 {
-    static struct crew c;
-    ps_crew_begin_parts(&c, 1, bsp, 2, 0);
-    ps_crew_ask(&c, 0);
-    ps_crew_ask(&c, 1);
-    ps_crew_hear(&c);
-    ps_crew_come(&c, 2);
-    ps_crew_tell_alive(&c);
-    ps_crew_ask(&c, 2);
-    ps_crew_hear(&c);
+    static struct ps_group c;
+    ps_group_begin_parts(&c, 1, bsp, 2, 0);
+    ps_group_request(&c, 0);
+    ps_group_request(&c, 1);
+    ps_group_receive(&c);
+    ps_group_add(&c, 2);
+    ps_group_send_alive(&c);
+    ps_group_request(&c, 2);
+    ps_group_receive(&c);
     ck_assert(!c.hands[2].holds);
-    do_unit(&c, 0);
-    do_unit(&c, 1);
+    do_item(&c, 0);
+    do_item(&c, 1);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert(c.hands[i].holds);
         ck_assert_uint_eq(c.hands[i].work.parts, 3);
         ck_assert_uint_eq(c.hands[i].work.staleness, 0);
     }
-    ck_assert_uint_eq(status_of(&c).dealt, 5);
+    ck_assert_uint_eq(status_of(&c).parts_begun, 5);
     gw__clock_destroy(&c.clock);
 }
 END_TEST
@@ -125,25 +125,25 @@ END_TEST
  * worker waits for it when ssp begins; and bsp has no staleness. */
 START_TEST(who_has_no_work_is_not_the_slowest)
 {
-    static struct crew c;
-    ps_crew_begin_parts(&c, 1, bsp, 3, 2);
+    static struct ps_group c;
+    ps_group_begin_parts(&c, 1, bsp, 3, 2);
     for (unsigned i = 0; i < 3; i++)
-        ps_crew_ask(&c, i);
-    ps_crew_hear(&c);
+        ps_group_request(&c, i);
+    ps_group_receive(&c);
     for (unsigned round = 0; round < EPOCHS * BATCHES - 4; round++) {
-        do_unit(&c, 0);
-        do_unit(&c, 1);
+        do_item(&c, 0);
+        do_item(&c, 1);
         ck_assert_uint_eq(status_of(&c).workers[2].clock, round + 1);
     }
     ck_assert_uint_eq(status_of(&c).staleness[0],
                       2 * (EPOCHS * BATCHES - 4) + 2);
-    ps_crew_command(&c, &(struct gw__clock_command){
-                            .kind = GW__CLOCK_MODE,
-                            .mode = {.kind = GW_PS_SSP, .bound = 2}});
-    ps_crew_hear(&c);
+    ps_group_command(&c, &(struct gw__clock_command){
+                             .kind = GW__CLOCK_MODE,
+                             .mode = {.kind = GW_PS_SSP, .bound = 2}});
+    ps_group_receive(&c);
     ck_assert(c.hands[2].holds);
-    do_unit(&c, 0);
-    do_unit(&c, 0);
+    do_item(&c, 0);
+    do_item(&c, 0);
     ck_assert(c.hands[0].holds); /* two ahead of a worker that has just begun */
     gw__clock_destroy(&c.clock);
 }
@@ -151,11 +151,11 @@ END_TEST
 
 START_TEST(kofn_closes_k_and_drops_the_late)
 {
-    static struct crew c;
+    static struct ps_group c;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        ps_crew_run(&c, seed,
-                    (struct gw_ps_mode){.kind = GW_PS_KOFN, .bound = 3},
-                    seed % 3 ? 8 : 0);
+        ps_group_run(&c, seed,
+                     (struct gw_ps_mode){.kind = GW_PS_KOFN, .bound = 3},
+                     seed % 3 ? 8 : 0);
         for (unsigned e = 0; e < EPOCHS; e++)
             for (unsigned b = 0; b < BATCHES; b++) {
                 unsigned closed = 0;
@@ -172,14 +172,14 @@ END_TEST
 START_TEST(ssp_keeps_its_bound)
 {
     for (unsigned bound = 0; bound <= 4; bound++) {
-        static struct crew c;
-        ps_crew_begin(&c, 40 + bound,
-                      (struct gw_ps_mode){.kind = GW_PS_SSP, .bound = bound},
-                      3);
+        static struct ps_group c;
+        ps_group_begin(&c, 40 + bound,
+                       (struct gw_ps_mode){.kind = GW_PS_SSP, .bound = bound},
+                       3);
         for (unsigned i = 0; i < 3; i++)
-            ps_crew_ask(&c, i);
-        for (unsigned t = 0; t < 4000 && !ps_crew_all_done(&c); t++) {
-            ps_crew_turn(&c, 0);
+            ps_group_request(&c, i);
+        for (unsigned t = 0; t < 4000 && !ps_group_is_done(&c); t++) {
+            ps_group_step(&c, 0);
             uint64_t low = UINT64_MAX, high = 0;
             for (unsigned i = 0; i < 3; i++) {
                 uint64_t at = c.hands[i].number;
@@ -197,7 +197,7 @@ START_TEST(ssp_keeps_its_bound)
 END_TEST
 
 /* Each part is applied once, or left out and counted: returns their number. */
-static unsigned check_left_out(const struct crew *c, uint64_t seed,
+static unsigned check_left_out(const struct ps_group *c, uint64_t seed,
                                const struct gw_ps_clock_status *status)
 {
     unsigned zero = 0;
@@ -217,19 +217,19 @@ static unsigned check_left_out(const struct crew *c, uint64_t seed,
 /* The mode may change at any time; each unit is still closed once. */
 START_TEST(modes_change)
 {
-    static struct crew c;
+    static struct ps_group c;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        ps_crew_begin(&c, seed, bsp, 3);
-        for (unsigned t = 0; !ps_crew_all_done(&c); t++) {
+        ps_group_begin(&c, seed, bsp, 3);
+        for (unsigned t = 0; !ps_group_is_done(&c); t++) {
             ck_assert_msg(t < 200000, "seed %llu", (unsigned long long)seed);
-            ps_crew_turn(&c, 4);
+            ps_group_step(&c, 4);
             if (gw_rng_below(&c.rng, 15) == 0) {
                 bool is_bsp = gw_rng_below(&c.rng, 2) != 0;
                 const struct gw__clock_command change = {
                     .kind = GW__CLOCK_MODE,
                     .mode = {.kind = is_bsp ? GW_PS_BSP : GW_PS_SSP, 2}};
-                ps_crew_command(&c, &change);
-                ps_crew_hear(&c);
+                ps_group_command(&c, &change);
+                ps_group_receive(&c);
             }
         }
         const struct gw_ps_clock_status status = status_of(&c);
@@ -242,20 +242,20 @@ END_TEST
 
 /* The loss is 3 in epoch 0 and 2 in epoch 1, which is therefore the last epoch
  * for all workers. Every unit that was assigned is closed once. */
-START_TEST(stops_after_the_epoch_that_meets_the_rule)
+START_TEST(stops_after_the_epoch_that_meets_the_condition)
 {
-    static struct crew c;
+    static struct ps_group c;
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        ps_crew_begin_until(&c, seed, seed % 2 ? bsp : asp, 3, 2.5);
-        ps_crew_end(&c, seed, 6);
+        ps_group_begin_until(&c, seed, seed % 2 ? bsp : asp, 3, 2.5);
+        ps_group_end(&c, seed, 6);
         for (unsigned i = 0; i < EPOCHS * BATCHES * PARTS; i++) {
             unsigned e = i / PARTS / BATCHES;
             ck_assert_uint_eq(c.times[e][i / PARTS % BATCHES][i % PARTS],
                               e < 2);
         }
     }
-    ps_crew_begin_until(&c, 1, bsp, 3, 1); /* never: 1 is not below 1 */
-    ps_crew_end(&c, 1, 6);
+    ps_group_begin_until(&c, 1, bsp, 3, 1); /* never: 1 is not below 1 */
+    ps_group_end(&c, 1, 6);
     check_once(&c, 1);
 }
 END_TEST
@@ -267,12 +267,12 @@ START_TEST(drop_leaves_out_what_the_dead_had)
         {.kind = GW_PS_BSP, .drop = true},
         {.kind = GW_PS_ASP, .drop = true},
         {.kind = GW_PS_SSP, .bound = 1, .drop = true}};
-    static struct crew c;
+    static struct ps_group c;
     unsigned dropped = 0;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct gw_ps_clock_status status;
-        ps_crew_begin(&c, seed, modes[seed % 3], 3);
-        ps_crew_end_status(&c, seed, seed % 4 ? 8 : 0, &status);
+        ps_group_begin(&c, seed, modes[seed % 3], 3);
+        ps_group_end_status(&c, seed, seed % 4 ? 8 : 0, &status);
         dropped += check_left_out(&c, seed, &status);
     }
     ck_assert_uint_gt(dropped, 60);
@@ -283,24 +283,24 @@ END_TEST
  * applied, the other is left out, and the sum of three is scaled to four. */
 START_TEST(drop_makes_up_by_the_scale)
 {
-    static struct crew c;
-    ps_crew_begin(&c, 1, bsp_drop, 3);
+    static struct ps_group c;
+    ps_group_begin(&c, 1, bsp_drop, 3);
     for (unsigned i = 0; i < 3; i++)
-        ps_crew_ask(&c, i);
-    ps_crew_hear(&c);
-    do_unit(&c, 0); /* it gets part 3 */
+        ps_group_request(&c, i);
+    ps_group_receive(&c);
+    do_item(&c, 0); /* it gets part 3 */
     ck_assert_uint_eq(c.hands[0].work.part, 3);
     c.hands[0].alive = false;
-    ps_crew_tell_alive(&c);
-    do_unit(&c, 1);
-    do_unit(&c, 2);
+    ps_group_send_alive(&c);
+    do_item(&c, 1);
+    do_item(&c, 2);
     const struct gw__round_commit *commit =
         gw__clock_round_commit(c.clock, gw__clock_closed(c.clock));
     ck_assert_uint_eq(commit->apply, 3);
     ck_assert_double_eq_tol((double)commit->scale, 4.0 / 3, 1e-6);
     ck_assert_uint_eq(status_of(&c).parts_dropped, 1);
     c.hands[1].alive = c.hands[2].alive = false;
-    ps_crew_tell_alive(&c);
+    ps_group_send_alive(&c);
     ck_assert_uint_eq(status_of(&c).parts_dropped, 5);
     ck_assert_uint_eq(status_of(&c).batch, 2);
     gw__clock_destroy(&c.clock);
@@ -310,33 +310,33 @@ END_TEST
 /* Without a plan: a round is one unit of each worker that has requested one. */
 START_TEST(rounds_without_a_plan)
 {
-    static struct crew c;
+    static struct ps_group c;
     struct gw_ps_work work;
     memset(&c, 0, sizeof c);
     ck_assert_int_eq(gw__clock_new(&c.clock, &why), GW_OK);
-    ps_crew_command(
+    ps_group_command(
         &c, &(struct gw__clock_command){.kind = GW__CLOCK_PLAN,
                                         .mode = bsp,
                                         .plan = {.parts = 1, .workers = 2}});
-    ps_crew_come(&c, 0);
-    ps_crew_come(&c, 1);
-    ps_crew_tell_alive(&c);
+    ps_group_add(&c, 0);
+    ps_group_add(&c, 1);
+    ps_group_send_alive(&c);
     struct gw__alive zero = {0, c.hands[0].incarnation},
                      one = {1, c.hands[1].incarnation};
-    ps_crew_ask(&c, 0);
+    ps_group_request(&c, 0);
     ck_assert_int_eq(gw__clock_granted(c.clock, zero, 0, &work), GW_PENDING);
-    ps_crew_ask(&c, 1);
+    ps_group_request(&c, 1);
     ck_assert_int_eq(gw__clock_granted(c.clock, zero, 0, &work), GW_OK);
     ck_assert_int_eq(gw__clock_granted(c.clock, one, 0, &work), GW_OK);
     c.hands[0].number = 1;
-    ps_crew_ask(&c, 0);
+    ps_group_request(&c, 0);
     ck_assert_int_eq(gw__clock_granted(c.clock, zero, 1, &work), GW_PENDING);
     char text[200];
-    gw__clock_waits_for(c.clock, text, sizeof text);
+    gw__clock_describe_wait(c.clock, text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "worker 1"));
     /* The death of the last awaited worker ends the round. */
     c.hands[1].alive = false;
-    ps_crew_tell_alive(&c);
+    ps_group_send_alive(&c);
     ck_assert_int_eq(gw__clock_granted(c.clock, zero, 1, &work), GW_OK);
     gw__clock_destroy(&c.clock);
 }
@@ -344,16 +344,16 @@ END_TEST
 
 START_TEST(barriers)
 {
-    static struct crew c;
-    ps_crew_begin(&c, 1, asp, 3);
+    static struct ps_group c;
+    ps_group_begin(&c, 1, asp, 3);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_int_eq(gw__clock_barrier(c.clock, 7), GW_PENDING);
         for (unsigned twice = 0; twice < 2; twice++)
-            ps_crew_command(&c, &(struct gw__clock_command){
-                                    .kind = GW__CLOCK_BARRIER,
-                                    .who = {i, c.hands[i].incarnation},
-                                    .number = 7,
-                                    .count = 3});
+            ps_group_command(&c, &(struct gw__clock_command){
+                                     .kind = GW__CLOCK_BARRIER,
+                                     .who = {i, c.hands[i].incarnation},
+                                     .number = 7,
+                                     .count = 3});
     }
     ck_assert_int_eq(gw__clock_barrier(c.clock, 7), GW_OK);
     gw__clock_destroy(&c.clock);
@@ -362,8 +362,8 @@ END_TEST
 
 START_TEST(refusals_change_nothing)
 {
-    static struct crew c;
-    ps_crew_begin(&c, 1, bsp, 1);
+    static struct ps_group c;
+    ps_group_begin(&c, 1, bsp, 1);
     size_t bytes = gw__clock_save(c.clock, NULL, 0);
     uint8_t *before = malloc(bytes), *after = malloc(bytes);
     ck_assert(before && after);
@@ -385,8 +385,8 @@ START_TEST(refusals_change_nothing)
     /* A truncated clock is refused. */
     struct gw__clock *other;
     ck_assert_int_eq(gw__clock_new(&other, &why), GW_OK);
-    for (size_t cut = 0; cut < bytes; cut++)
-        ck_assert_int_eq(gw__clock_load(other, before, cut, false, &why),
+    for (size_t length = 0; length < bytes; length++)
+        ck_assert_int_eq(gw__clock_load(other, before, length, false, &why),
                          GW_EDATA);
     gw__clock_destroy(&other);
     gw__clock_destroy(&c.clock);
@@ -399,11 +399,11 @@ END_TEST
  * once. */
 START_TEST(fresh_after_a_restore)
 {
-    static struct crew c;
+    static struct ps_group c;
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        ps_crew_begin(&c, seed, seed % 2 ? bsp : asp, 3);
+        ps_group_begin(&c, seed, seed % 2 ? bsp : asp, 3);
         for (unsigned t = 0; t < 30 + seed; t++)
-            ps_crew_turn(&c, 4);
+            ps_group_step(&c, 4);
         size_t bytes = gw__clock_save(c.clock, NULL, 0);
         uint8_t *room = malloc(bytes);
         ck_assert_ptr_nonnull(room);
@@ -411,14 +411,14 @@ START_TEST(fresh_after_a_restore)
         ck_assert_int_eq(gw__clock_load(c.clock, room, bytes, true, &why),
                          GW_OK);
         free(room);
-        for (unsigned i = 0; i < CREW; i++)
+        for (unsigned i = 0; i < GROUP; i++)
             c.hands[i].alive = false;
         for (unsigned i = 0; i < 3; i++)
-            ps_crew_come(&c, i);
-        ps_crew_tell_alive(&c);
-        for (unsigned t = 0; !ps_crew_all_done(&c); t++) {
+            ps_group_add(&c, i);
+        ps_group_send_alive(&c);
+        for (unsigned t = 0; !ps_group_is_done(&c); t++) {
             ck_assert_msg(t < 200000, "seed %llu", (unsigned long long)seed);
-            ps_crew_turn(&c, 4);
+            ps_group_step(&c, 4);
         }
         check_once(&c, seed);
         gw__clock_destroy(&c.clock);
@@ -431,14 +431,14 @@ Suite *suite_ps_clock(void)
 {
     Suite *suite = suite_create("ps_clock");
     TCase *tcase = tcase_create("clock");
-    tcase_add_test(tcase, each_unit_closes_once);
+    tcase_add_test(tcase, each_work_item_closes_once);
     tcase_add_test(tcase, parts_follow_workers);
     tcase_add_test(tcase, who_joins_works_from_the_next_batch_on);
     tcase_add_test(tcase, who_has_no_work_is_not_the_slowest);
     tcase_add_test(tcase, kofn_closes_k_and_drops_the_late);
     tcase_add_test(tcase, ssp_keeps_its_bound);
     tcase_add_test(tcase, modes_change);
-    tcase_add_test(tcase, stops_after_the_epoch_that_meets_the_rule);
+    tcase_add_test(tcase, stops_after_the_epoch_that_meets_the_condition);
     tcase_add_test(tcase, drop_leaves_out_what_the_dead_had);
     tcase_add_test(tcase, drop_makes_up_by_the_scale);
     tcase_add_test(tcase, rounds_without_a_plan);

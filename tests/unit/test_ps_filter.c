@@ -91,7 +91,7 @@ START_TEST(nothing_is_ever_lost)
             arrive(out_keys, passed, out, taste->width);
     }
     passed = gw__filter_rows(filter);
-    gw__filter_take(filter, out_keys, out);
+    gw__filter_drain(filter, out_keys, out);
     arrive(out_keys, passed, out, taste->width);
     ck_assert_uint_eq(gw__filter_rows(filter), 0);
     ck_assert(memcmp(pushed, travelled, sizeof pushed) == 0);
@@ -99,7 +99,7 @@ START_TEST(nothing_is_ever_lost)
 }
 END_TEST
 
-START_TEST(the_largest_values_travel)
+START_TEST(the_largest_values_are_sent)
 {
     const struct taste taste = {2, 0.25F, 0};
     const uint64_t keys[] = {10, 11, 12, 13};
@@ -119,7 +119,7 @@ START_TEST(the_largest_values_travel)
 }
 END_TEST
 
-START_TEST(of_equal_values_no_more_travel_than_may)
+START_TEST(of_equal_values_no_more_are_sent_than_may)
 {
     const struct taste taste = {1, 0.25F, 0};
     struct gw__filter *filter = make(&taste);
@@ -164,8 +164,8 @@ Suite *suite_ps_filter(void)
     TCase *parts = tcase_create("ps_filter");
     tcase_add_loop_test(parts, nothing_is_ever_lost, 0,
                         sizeof tastes / sizeof *tastes);
-    tcase_add_test(parts, the_largest_values_travel);
-    tcase_add_test(parts, of_equal_values_no_more_travel_than_may);
+    tcase_add_test(parts, the_largest_values_are_sent);
+    tcase_add_test(parts, of_equal_values_no_more_are_sent_than_may);
     tcase_add_test(parts, rows_wait_until_they_are_significant);
     suite_add_tcase(suite, parts);
     return suite;

@@ -27,7 +27,7 @@ static struct request make_request(void)
                             .segments = {{4, 1}, {7, 2}}};
 }
 
-static struct gw__message_in parcel_of(const struct request *request)
+static struct gw__message_in as_message(const struct request *request)
 {
     struct gw__message_in message = {.part_count = 3};
     message.parts[0] = (struct gw__messenger_part){request, sizeof *request};
@@ -55,7 +55,7 @@ static enum gw_err check(const struct gw__message_in *message)
 START_TEST(a_good_one_passes)
 {
     struct request request = make_request();
-    struct gw__message_in message = parcel_of(&request);
+    struct gw__message_in message = as_message(&request);
     ck_assert_int_eq(check(&message), GW_OK);
     request.head.kind = GW__PS_PULL;
     message.parts[2].bytes = 0;
@@ -140,7 +140,7 @@ static void spoil(unsigned how, struct request *request,
 START_TEST(a_bad_one_is_refused)
 {
     struct request request = make_request();
-    struct gw__message_in message = parcel_of(&request);
+    struct gw__message_in message = as_message(&request);
     spoil((unsigned)_i, &request, &message);
     ck_assert_int_eq(check(&message), GW_EDATA);
 }

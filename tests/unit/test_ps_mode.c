@@ -84,7 +84,7 @@ START_TEST(what_is_no_mode_is_refused)
 }
 END_TEST
 
-START_TEST(a_mode_is_cut_to_the_room)
+START_TEST(a_mode_is_truncated_to_the_room)
 {
     struct gw_ps_mode mode = {.kind = GW_PS_KOFN, .bound = 12};
     char text[6] = "xxxxx";
@@ -113,7 +113,7 @@ Suite *suite_ps_mode(void)
     TCase *tcase = tcase_create("ps_mode");
     tcase_add_test(tcase, modes_are_read_and_printed);
     tcase_add_test(tcase, what_is_no_mode_is_refused);
-    tcase_add_test(tcase, a_mode_is_cut_to_the_room);
+    tcase_add_test(tcase, a_mode_is_truncated_to_the_room);
     tcase_add_test(tcase, each_updater_has_a_name_of_its_own);
     suite_add_tcase(suite, tcase);
     return suite;

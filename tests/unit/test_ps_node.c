@@ -12,12 +12,13 @@
 
 Suite *suite_ps_node(void);
 
-static struct gw__node *open_node(struct gw_ps_local *local, enum gw__role role)
+static struct gw__node *open_node(struct gw_ps_cluster *cluster,
+                                  enum gw__role role)
 {
     struct gw_error why;
     struct gw_ps_config client = {0};
     struct gw__node *node;
-    gw_ps_local_client(local, &client);
+    gw_ps_cluster_client(cluster, &client);
     const struct gw__node_config config = {
         .node = client.node,
         .role = role,
@@ -47,10 +48,10 @@ static struct gw__answer await_answer(struct gw__node *node, unsigned wanted)
     return answer;
 }
 
-START_TEST(it_meets_the_servers)
+START_TEST(it_connects_to_the_servers)
 {
-    struct gw_ps_local *local = cluster_start("shm", 2, 1);
-    struct gw__node *node = open_node(local, GW__WORKER);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 2, 1);
+    struct gw__node *node = open_node(cluster, GW__WORKER);
     uint64_t reached = 0;
     while (!gw__node_reaches(node, 32) || !gw__node_reaches(node, 33))
         if (turn(node) & GW__NODE_REACH)
@@ -59,21 +60,21 @@ START_TEST(it_meets_the_servers)
     ck_assert_uint_eq(gw__node_update(node)->routes.slot_count,
                       GW_PS_SLOTS_MAX);
     ck_assert_uint_eq(gw__node_lease(node), 0);
-    gw_ps_local_kill(local, 1);
+    gw_ps_cluster_kill(cluster, 1);
     while (gw__node_reaches(node, 33))
         turn(node);
     ck_assert(gw__node_reaches(node, 32));
     gw__node_close(&node);
     ck_assert_ptr_null(node);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
-START_TEST(workers_do_not_meet_each_other)
+START_TEST(workers_do_not_connect_to_each_other)
 {
-    struct gw_ps_local *local = cluster_start("ipc", 1, 1);
-    struct gw__node *a = open_node(local, GW__WORKER);
-    struct gw__node *b = open_node(local, GW__WORKER);
+    struct gw_ps_cluster *cluster = cluster_start("ipc", 1, 1);
+    struct gw__node *a = open_node(cluster, GW__WORKER);
+    struct gw__node *b = open_node(cluster, GW__WORKER);
     while (!gw__node_reaches(a, 32) || !gw__node_reaches(b, 32)) {
         turn(a);
         turn(b);
@@ -82,14 +83,14 @@ START_TEST(workers_do_not_meet_each_other)
     ck_assert(gw__node_reaches(a, gw__node_number(a)));
     gw__node_close(&a);
     gw__node_close(&b);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
 START_TEST(commands_are_answered_by_their_tags)
 {
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    struct gw__node *node = open_node(local, GW__WORKER);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    struct gw__node *node = open_node(cluster, GW__WORKER);
     struct gw__command table = {
         .kind = GW__CMD_TABLE,
         .table = {.name = "t", .width = 2, .updater = GW_PS_ADD}};
@@ -105,15 +106,15 @@ START_TEST(commands_are_answered_by_their_tags)
     ck_assert(!gw__node_command(node, &table, 8));
     ck_assert_int_eq(await_answer(node, 8).code, GW_EMISMATCH);
     gw__node_close(&node);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
 START_TEST(who_has_left_is_gone)
 {
     struct gw_error why;
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    struct gw__node *node = open_node(local, GW__WORKER);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    struct gw__node *node = open_node(cluster, GW__WORKER);
     const struct gw__command drain = {.kind = GW__CMD_DRAIN};
     ck_assert(!gw__node_gone(node, &why));
     ck_assert_msg(
@@ -124,7 +125,7 @@ START_TEST(who_has_left_is_gone)
     ck_assert_ptr_nonnull(strstr(why.text, "left"));
     ck_assert_int_eq(gw__node_command(node, &drain, 1), GW_ECLOSED);
     gw__node_close(&node);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
@@ -139,18 +140,18 @@ static struct gw__process find(struct gw__node *node, unsigned number)
     }
 }
 
-START_TEST(a_convicted_client_is_told_so)
+START_TEST(a_client_declared_dead_is_notified)
 {
     struct gw_error why;
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    struct gw__node *node = open_node(local, GW__WORKER);
-    struct gw_ps *ps = cluster_join(local);
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    struct gw__node *node = open_node(cluster, GW__WORKER);
+    struct gw_ps *ps = cluster_join(cluster);
     unsigned table = cluster_table(ps, 1);
-    struct gw__command accuse = {.kind = GW__CMD_SUSPECT,
-                                 .who = {.node = GW__NODE_ANY}};
-    accuse.suspect.suspected = find(node, gw_ps_node(ps));
-    accuse.suspect.certain = true;
-    ck_assert(!gw__node_command(node, &accuse, 3));
+    struct gw__command suspect = {.kind = GW__CMD_SUSPECT,
+                                  .who = {.node = GW__NODE_ANY}};
+    suspect.suspect.suspected = find(node, gw_ps_node(ps));
+    suspect.suspect.certain = true;
+    ck_assert(!gw__node_command(node, &suspect, 3));
     ck_assert_int_eq(await_answer(node, 3).code, GW_OK);
     ck_assert_int_eq(gw_ps_barrier(ps, 1, 2, &why), GW_ECLOSED);
     ck_assert_int_eq(
@@ -159,34 +160,35 @@ START_TEST(a_convicted_client_is_told_so)
     ck_assert_ptr_nonnull(strstr(why.text, "declared dead"));
     gw_ps_close(&ps);
     gw__node_close(&node);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
 /* A client without work requests a table from time to time, and nothing
  * else. */
-START_TEST(an_idle_client_is_told_so_too)
+START_TEST(an_idle_client_is_notified_too)
 {
     struct gw_error why;
-    struct gw_ps_table_config form;
+    struct gw_ps_table_config table_config;
     unsigned table;
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    struct gw__node *node = open_node(local, GW__WORKER);
-    struct gw_ps *ps = cluster_join(local);
-    struct gw__command accuse = {.kind = GW__CMD_SUSPECT,
-                                 .who = {.node = GW__NODE_ANY}};
-    accuse.suspect.suspected = find(node, gw_ps_node(ps));
-    accuse.suspect.certain = true;
-    ck_assert_int_eq(gw_ps_find(ps, "none", &table, &form, &why), GW_EINVAL);
-    ck_assert(!gw__node_command(node, &accuse, 3));
+    struct gw_ps_cluster *cluster = cluster_start("shm", 1, 1);
+    struct gw__node *node = open_node(cluster, GW__WORKER);
+    struct gw_ps *ps = cluster_join(cluster);
+    struct gw__command suspect = {.kind = GW__CMD_SUSPECT,
+                                  .who = {.node = GW__NODE_ANY}};
+    suspect.suspect.suspected = find(node, gw_ps_node(ps));
+    suspect.suspect.certain = true;
+    ck_assert_int_eq(gw_ps_find(ps, "none", &table, &table_config, &why),
+                     GW_EINVAL);
+    ck_assert(!gw__node_command(node, &suspect, 3));
     ck_assert_int_eq(await_answer(node, 3).code, GW_OK);
     const uint64_t late_ns = gw_now_ns() + UINT64_C(3000000000);
-    while (gw_ps_find(ps, "none", &table, &form, &why) != GW_ECLOSED)
+    while (gw_ps_find(ps, "none", &table, &table_config, &why) != GW_ECLOSED)
         ck_assert_msg(gw_now_ns() < late_ns, "it never hears of it");
     ck_assert_ptr_nonnull(strstr(why.text, "declared dead"));
     gw_ps_close(&ps);
     gw__node_close(&node);
-    gw_ps_local_stop(&local);
+    gw_ps_cluster_stop(&cluster);
 }
 END_TEST
 
@@ -195,12 +197,12 @@ Suite *suite_ps_node(void)
     Suite *suite = suite_create("ps_node");
     TCase *parts = tcase_create("ps_node");
     tcase_add_unchecked_fixture(parts, cluster_setup, NULL);
-    tcase_add_test(parts, it_meets_the_servers);
-    tcase_add_test(parts, workers_do_not_meet_each_other);
+    tcase_add_test(parts, it_connects_to_the_servers);
+    tcase_add_test(parts, workers_do_not_connect_to_each_other);
     tcase_add_test(parts, commands_are_answered_by_their_tags);
     tcase_add_test(parts, who_has_left_is_gone);
-    tcase_add_test(parts, a_convicted_client_is_told_so);
-    tcase_add_test(parts, an_idle_client_is_told_so_too);
+    tcase_add_test(parts, a_client_declared_dead_is_notified);
+    tcase_add_test(parts, an_idle_client_is_notified_too);
     suite_add_tcase(suite, parts);
     return suite;
 }

@@ -146,11 +146,11 @@ static void check_refusals(struct gw__store *store, struct gw__store *copy)
 {
     size_t bytes;
     unsigned char *data = save(store, &bytes);
-    for (size_t cut = 0; cut < bytes; cut++) {
-        unsigned char *part = malloc(cut ? cut : 1);
+    for (size_t length = 0; length < bytes; length++) {
+        unsigned char *part = malloc(length ? length : 1);
         ck_assert_ptr_nonnull(part);
-        memcpy(part, data, cut);
-        refuse(copy, part, cut, GW_EDATA);
+        memcpy(part, data, length);
+        refuse(copy, part, length, GW_EDATA);
         free(part);
     }
     for (size_t bit = 0; bit < 8 * bytes; bit++) {
@@ -165,7 +165,7 @@ static void check_refusals(struct gw__store *store, struct gw__store *copy)
     free(data);
 }
 
-START_TEST(what_was_cut_or_altered_is_refused)
+START_TEST(what_was_truncated_or_altered_is_refused)
 {
     uint64_t keys[] = {5, 0, UINT64_MAX, 77, 78, 79};
     struct gw__store *store = make(GW_PS_ADAGRAD, 3, 0, 0);
@@ -260,7 +260,7 @@ Suite *suite_ps_save(void)
     TCase *tcase = tcase_create("ps_save");
     tcase_add_test(tcase, a_copy_is_equal_place_by_place);
     tcase_add_test(tcase, dense_tables_are_copied_too);
-    tcase_add_test(tcase, what_was_cut_or_altered_is_refused);
+    tcase_add_test(tcase, what_was_truncated_or_altered_is_refused);
     tcase_add_test(tcase, a_key_twice_is_refused);
     tcase_add_test(tcase, another_tables_rows_are_refused);
     tcase_add_test(tcase, the_digest_is_of_the_content);

@@ -49,7 +49,7 @@ START_TEST(push_then_pull)
         ck_assert_double_eq((double)b->values[i], 6);
     }
     ck_assert_double_eq((double)net_value(net, sparse, 5), 0);
-    net_settle(net, 2000);
+    net_drain(net, 2000);
     ck_assert_uint_eq(net_compare_replicas(net), 8 * servers);
     net_free(net);
 }
@@ -73,7 +73,7 @@ START_TEST(exactly_once)
                  GW__NO_CLOCK);
         net_run(net, 2);
     }
-    net_settle(net, 30000);
+    net_drain(net, 30000);
     net->loss_ppm = net->double_ppm = net->delay_ms = 0;
     struct net_request *pull =
         net_wait(net, net_pull(net, 0, table, keys, KEYS, 0));
@@ -85,7 +85,7 @@ START_TEST(exactly_once)
         ck_assert_msg(pull->values[i] == expected[i],
                       "seed %u: key %u has %g, not %g", seed, i,
                       (double)pull->values[i], (double)expected[i]);
-    net_settle(net, 2000);
+    net_drain(net, 2000);
     net_compare_replicas(net);
     net_free(net);
 }
@@ -106,7 +106,7 @@ START_TEST(not_finite_is_refused_as_a_whole)
     ck_assert_uint_eq(push->reply.nans, 1);
     ck_assert_ptr_nonnull(strstr(push->text, "worker 34"));
     ck_assert_ptr_nonnull(strstr(push->text, "\"weights\""));
-    net_settle(net, 2000);
+    net_drain(net, 2000);
     unsigned server =
         net->routes
             .slots[gw__route_slot(&net->routes, &net->routes.tables[table],
@@ -147,7 +147,7 @@ static struct net_request *send_bad(struct net *net, unsigned table,
     struct net_request *r = &net->requests[net->request_count++];
     *r = (struct net_request){.used = true, .worker = 3, .todo = ~0ULL};
     r->kind = GW__PS_PUSH;
-    r->asked_ns = UINT64_MAX / 2;
+    r->requested_ns = UINT64_MAX / 2;
     net_send(net, 3, 0, &message);
     net_run(net, 5);
     r->failed |= !r->done;
@@ -193,7 +193,7 @@ END_TEST
 
 /* ---- key lists ---- */
 
-START_TEST(unknown_key_lists_are_asked_for)
+START_TEST(unknown_key_lists_are_requested)
 {
     struct net *net = net_new(1, 1, 4, 1);
     unsigned table = net_table(net, "t", 1, GW_PS_ADD, 0);
@@ -215,7 +215,7 @@ START_TEST(unknown_key_lists_are_asked_for)
     message.parts[1] = message.parts[2] = (struct gw__messenger_part){"", 0};
     struct net_request *r = &net->requests[net->request_count++];
     *r = (struct net_request){.used = true, .kind = GW__PS_PUSH, .todo = 2};
-    r->asked_ns = UINT64_MAX / 2;
+    r->requested_ns = UINT64_MAX / 2;
     net_send(net, 0, 0, &message);
     net_run(net, 5);
     ck_assert(r->reply.flags & GW__PS_WANT_KEYS);
@@ -245,7 +245,7 @@ START_TEST(without_a_lease_nothing_is_served)
     ck_assert(!net_done(net, push) && !net_done(net, pull));
     ck_assert_int_eq(net->requests[pull].reply.code, GW_PENDING);
     net->no_lease = false;
-    net_settle(net, 2000);
+    net_drain(net, 2000);
     ck_assert_double_eq((double)net_value(net, table, key), 2);
     net_free(net);
 }
@@ -283,7 +283,7 @@ START_TEST(acknowledged_by_the_primary_alone)
     ck_assert(net_done(net, push));
     ck_assert_double_eq((double)net_value(net, table, keys[3]), 2);
     net->paused[secondary] = false;
-    net_settle(net, 2000);
+    net_drain(net, 2000);
     net_compare_replicas(net);
     net_free(net);
 }
@@ -357,9 +357,9 @@ START_TEST(a_slow_replica_makes_pushes_wait)
     for (unsigned i = 0; i < 20; i++)
         ck_assert(!net_done(net, first + i));
     net->paused[1 - primary] = false;
-    net_settle(net, 5000);
+    net_drain(net, 5000);
     ck_assert_double_eq((double)net_value(net, table, keys[3]), 21);
-    net_settle(net, 1000);
+    net_drain(net, 1000);
     net_compare_replicas(net);
     net_free(net);
 }
@@ -392,7 +392,7 @@ START_TEST(a_state_with_an_absurd_count_is_not_restored)
         net_add_silent(net);
         ck_assert_int_eq(
             gw__server_restore(net->servers[0], 0, bytes, used, NULL), GW_OK);
-        net_place(net);
+        net_assign_slots(net);
         gw__server_get_status(net->servers[0], &status);
         ck_assert_str_eq(
             status.text,
@@ -410,7 +410,7 @@ Suite *suite_ps_server(void)
     tcase_add_loop_test(tcase, exactly_once, 1, 25);
     tcase_add_loop_test(tcase, not_finite_is_refused_as_a_whole, 0, 2);
     tcase_add_test(tcase, bad_pushes_change_nothing);
-    tcase_add_test(tcase, unknown_key_lists_are_asked_for);
+    tcase_add_test(tcase, unknown_key_lists_are_requested);
     tcase_add_test(tcase, without_a_lease_nothing_is_served);
     tcase_add_test(tcase, a_slow_replica_makes_pushes_wait);
     tcase_add_test(tcase, acknowledged_by_the_primary_alone);

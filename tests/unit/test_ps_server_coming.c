@@ -25,21 +25,21 @@ static void begin(struct net *net)
     ck_assert(net_wait(net, net_clock(net, 0, 0, &plan))->done);
 }
 
-START_TEST(who_has_just_come_is_given_work)
+START_TEST(a_newcomer_gets_work)
 {
     const struct gw__clock_command next = {.kind = GW__CLOCK_NEXT};
-    unsigned asked[COME];
+    unsigned requests[COME];
     struct net *net = net_new((uint64_t)_i, 2, SLOTS, 2);
     begin(net);
     net->delay_ms = 6;
     for (unsigned i = 0; i < COME; i++) {
         net->alive[i] = true;
-        net_news(net);
-        asked[i] = net_clock(net, i, 0, &next);
+        net_send_update(net);
+        requests[i] = net_clock(net, i, 0, &next);
         net_run(net, 1);
     }
     for (unsigned i = 0; i < COME; i++) {
-        const struct net_request *request = net_wait(net, asked[i]);
+        const struct net_request *request = net_wait(net, requests[i]);
         ck_assert_msg(!request->failed, "seed %d: worker %u: %s", _i, i,
                       request->text);
     }
@@ -51,7 +51,7 @@ Suite *suite_ps_server_coming(void)
 {
     Suite *suite = suite_create("ps_server_coming");
     TCase *tcase = tcase_create("ps_server_coming");
-    tcase_add_loop_test(tcase, who_has_just_come_is_given_work, 1, SEEDS + 1);
+    tcase_add_loop_test(tcase, a_newcomer_gets_work, 1, SEEDS + 1);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -45,9 +45,9 @@ static void check_all(struct net *net, unsigned table, unsigned replicas)
     uint64_t keys[KEYS];
     for (unsigned i = 0; i < KEYS; i++)
         keys[i] = i * 13;
-    net_settle(net, 30000);
+    net_drain(net, 30000);
     net->loss_ppm = net->double_ppm = net->delay_ms = 0;
-    net_settle(net, 30000);
+    net_drain(net, 30000);
     struct net_request *pull =
         net_wait(net, net_pull(net, 0, table, keys, KEYS, 0));
     for (unsigned i = 0; i < KEYS; i++)
@@ -55,7 +55,7 @@ static void check_all(struct net *net, unsigned table, unsigned replicas)
                       "seed %llu: key %u has %g, not %g",
                       (unsigned long long)net->seed, i, (double)pull->values[i],
                       (double)expected[i]);
-    net_settle(net, 3000);
+    net_drain(net, 3000);
     ck_assert_uint_eq(net_compare_replicas(net), SLOTS * replicas);
 }
 
@@ -78,7 +78,7 @@ static void make_hostile(struct net *net)
 static void bury(struct net *net, unsigned server)
 {
     net_kill(net, server);
-    net_convict(net, server);
+    net_declare_dead(net, server);
 }
 
 static unsigned begin(struct net **net, uint64_t seed, unsigned servers,
@@ -97,7 +97,7 @@ START_TEST(a_server_dies)
     push_for(net, table, 100);
     net_kill(net, (unsigned)_i % 3);
     push_for(net, table, 30);
-    net_convict(net, (unsigned)_i % 3);
+    net_declare_dead(net, (unsigned)_i % 3);
     push_for(net, table, 100);
     bury(net, (unsigned)(_i + 1) % 3);
     push_for(net, table, 40);
@@ -117,7 +117,7 @@ START_TEST(a_paused_primary_wakes)
     push_for(net, table, 60);
     net->paused[victim] = true;
     push_for(net, table, 30);
-    net_convict(net, victim);
+    net_declare_dead(net, victim);
     push_for(net, table, 150);
     struct gw_ps_server_status before, after;
     gw__server_get_status(net->servers[victim], &before);
@@ -140,7 +140,7 @@ static void swap_primary(struct net *net, unsigned slot)
     route->replica[0] = route->replica[1];
     route->replica[1] = route->primary;
     route->primary = route->replica[0];
-    net_news(net);
+    net_send_update(net);
 }
 
 /* The same, but the old primary gets no update about its successor: fencing
@@ -150,14 +150,14 @@ START_TEST(a_deaf_primary_commits_nothing)
     struct net *net;
     unsigned table = begin(&net, 5, 2, 2);
     push_for(net, table, 40);
-    net_settle(net, 3000);
+    net_drain(net, 3000);
     unsigned old = net->routes.slots[0].primary;
     uint64_t key = key_of_first_slot(net, table);
     struct gw_ps_server_status before, after;
     gw__server_get_status(net->servers[old], &before);
     net->paused[old] = true;
     if (_i == 0)
-        net_convict(net, old);
+        net_declare_dead(net, old);
     else
         swap_primary(net, 0);
     net_run(net, 20);
@@ -184,7 +184,7 @@ START_TEST(a_deaf_primary_commits_nothing)
     struct net_request *r = &net->requests[net->request_count++];
     *r = (struct net_request){.used = true, .worker = 3, .todo = 1};
     r->kind = GW__PS_PUSH;
-    r->asked_ns = UINT64_MAX / 2;
+    r->requested_ns = UINT64_MAX / 2;
     net_lose_mail(net, old);
     net->paused[old] = false;
     net_send(net, 3, old, &message);
@@ -205,7 +205,7 @@ START_TEST(a_successor_applies_before_it_serves)
     unsigned table = begin(&net, 1, 3, 3);
     uint64_t key = key_of_first_slot(net, table);
     float one = 1;
-    net_settle(net, 3000);
+    net_drain(net, 3000);
     while (net->now_ns / NET_MS % 5 != 0)
         net_run(net, 1);
     unsigned push = net_push(net, 0, table, &key, 1, &one, GW__NO_CLOCK);
@@ -226,20 +226,20 @@ START_TEST(a_successor_applies_before_it_serves)
 END_TEST
 
 /* A server joins, and gets `ms` under load to take over slots. */
-static void grow(struct net *net, unsigned table, unsigned ms)
+static void add_server(struct net *net, unsigned table, unsigned ms)
 {
     make_hostile(net);
     push_for(net, table, 60);
     net_add_server(net);
     push_for(net, table, ms);
-    net_settle(net, 30000);
+    net_drain(net, 30000);
 }
 
 START_TEST(a_server_joins_under_load)
 {
     struct net *net;
     unsigned table = begin(&net, (unsigned)_i, 2, 2);
-    grow(net, table, 300);
+    add_server(net, table, 300);
     unsigned slots = 0;
     for (unsigned s = 0; s < SLOTS; s++)
         slots += gw__route_in_sync(&net->routes.slots[s], 2);
@@ -258,7 +258,7 @@ START_TEST(slots_move_without_replicas)
 {
     struct net *net;
     unsigned table = begin(&net, (unsigned)_i, 1, 1);
-    grow(net, table, 400);
+    add_server(net, table, 400);
     unsigned moved = 0;
     for (unsigned s = 0; s < SLOTS; s++)
         moved += net->routes.slots[s].primary == 1;
@@ -309,9 +309,9 @@ START_TEST(a_server_leaves)
     make_hostile(net);
     push_for(net, table, 60);
     gw__routes_drain(&net->routes, 7, 1);
-    net_news(net);
+    net_send_update(net);
     push_for(net, table, 300);
-    net_settle(net, 30000);
+    net_drain(net, 30000);
     ck_assert(gw__routes_is_empty(&net->routes, 0));
     bury(net, 0);
     push_for(net, table, 40);
@@ -354,12 +354,12 @@ START_TEST(chaos)
         else
             net_kill(net, victim);
         push_for(net, table, (unsigned)gw_rng_below(&net->rng, 40));
-        net_convict(net, victim);
+        net_declare_dead(net, victim);
         push_for(net, table, (unsigned)gw_rng_below(&net->rng, 40));
         net_add_server(net);
         push_for(net, table, (unsigned)gw_rng_below(&net->rng, 40));
         net->paused[victim] = false;
-        net_settle(net, 30000);
+        net_drain(net, 30000);
     }
     check_all(net, table, 2);
     net_free(net);

@@ -139,8 +139,8 @@ START_TEST(damage_is_named)
     close(fd);
     whole(1);
     fd = open_file("manifest", O_WRONLY);
-    for (int cut = 60; cut >= 0; cut--) {
-        ck_assert_int_eq(ftruncate(fd, cut), 0);
+    for (int length = 60; length >= 0; length--) {
+        ck_assert_int_eq(ftruncate(fd, length), 0);
         check_refused("manifest");
     }
     close(fd);
@@ -189,7 +189,7 @@ START_TEST(an_older_snapshot_is_refused_by_its_version)
 END_TEST
 
 /* A change that leaves all numbers equal; and damage to the heads of slots. */
-START_TEST(the_manifest_is_said_in_one_way)
+START_TEST(the_manifest_has_one_form)
 {
     whole(10);
     write_at("manifest", (off_t)strlen("gradwire snapshot 2\nmark "), "A");
@@ -225,32 +225,32 @@ static void damage(char story[200])
     snprintf(path_of_other, sizeof path_of_other, "%s/%s", directory, other);
     int fd = open_file(name, O_RDWR);
     off_t end = lseek(fd, 0, SEEK_END), at = (off_t)below((uint64_t)end);
-    unsigned way = (unsigned)below(6);
+    unsigned kind = (unsigned)below(6);
     size_t size = 1 + below(sizeof bytes);
-    if (way == 0)
+    if (kind == 0)
         ck_assert_int_eq(ftruncate(fd, at), 0);
-    else if (way == 1)
+    else if (kind == 1)
         ck_assert_int_ge(pwrite(fd, bytes, size, at), 0);
-    else if (way == 2)
+    else if (kind == 2)
         ck_assert_int_ge(pwrite(fd, bytes, size, end), 0);
-    else if (way == 3)
+    else if (kind == 3)
         ck_assert_int_eq(rename(path, path_of_other), 0);
-    else if (way == 4)
+    else if (kind == 4)
         ck_assert_int_eq(unlink(path), 0);
     else if (pread(fd, bytes, 1, at) == 1) {
         bytes[0] ^= (char)(1 << below(8));
         ck_assert_int_eq(pwrite(fd, bytes, 1, at), 1);
     }
     close(fd);
-    snprintf(story, 200, "way %u: %s, byte %d of %d, %zu bytes, %s", way, name,
+    snprintf(story, 200, "way %u: %s, byte %d of %d, %zu bytes, %s", kind, name,
              (int)at, (int)end, size, other);
 }
 
 /* DAMAGES and SEED in the environment set the count and repeat a run. */
 START_TEST(damage_is_refused_or_does_no_harm)
 {
-    const char *given = getenv("SEED"), *many = getenv("DAMAGES");
-    unsigned seed = given ? (unsigned)atoi(given) : (unsigned)getpid();
+    const char *seed_text = getenv("SEED"), *many = getenv("DAMAGES");
+    unsigned seed = seed_text ? (unsigned)atoi(seed_text) : (unsigned)getpid();
     unsigned rounds = many ? (unsigned)atoi(many) : 200, refused = 0;
     char story[200];
     printf("ps_snapshot: SEED=%u DAMAGES=%u\n", seed, rounds);
@@ -298,7 +298,7 @@ Suite *suite_ps_snapshot(void)
     tcase_add_test(tcase, damage_is_named);
     tcase_add_test(tcase, what_follows_the_manifest_is_refused);
     tcase_add_test(tcase, an_older_snapshot_is_refused_by_its_version);
-    tcase_add_test(tcase, the_manifest_is_said_in_one_way);
+    tcase_add_test(tcase, the_manifest_has_one_form);
     tcase_add_test(tcase, damage_is_refused_or_does_no_harm);
     tcase_add_test(tcase, no_directory);
     suite_add_tcase(suite, tcase);

@@ -171,10 +171,10 @@ START_TEST(each_updater_is_its_formula)
 {
     static const unsigned widths[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33, 40};
     for (int level = 0; level < LEVELS; level++)
-        if (gw__reduce_use(levels[level]))
+        if (gw__reduce_select(levels[level]))
             for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
                 check_formula((enum gw_ps_updater)_i, widths[i]);
-    ck_assert(gw__reduce_use(NULL));
+    ck_assert(gw__reduce_select(NULL));
 }
 END_TEST
 
@@ -218,10 +218,10 @@ START_TEST(runs_and_levels_give_the_same_bits)
         ck_assert(gw__updater_init(&updater, &config, (void *)(uintptr_t)levels,
                                    count_up, 1, NULL) == GW_OK);
         size_t bytes = count * (width + updater.state_floats) * sizeof *rows;
-        ck_assert(gw__reduce_use("scalar"));
+        ck_assert(gw__reduce_select("scalar"));
         train(&updater, count, false, width, expected);
         for (int level = 0; level < LEVELS; level++) {
-            if (!gw__reduce_use(levels[level]))
+            if (!gw__reduce_select(levels[level]))
                 continue;
             for (int run = 0; run < 2; run++) {
                 train(&updater, count, run, width, rows);
@@ -232,7 +232,7 @@ START_TEST(runs_and_levels_give_the_same_bits)
             }
         }
     }
-    ck_assert(gw__reduce_use(NULL));
+    ck_assert(gw__reduce_select(NULL));
 }
 END_TEST
 

@@ -17,9 +17,9 @@ Suite *suite_ps_values(void);
 
 static const char *const levels[] = {"scalar", "neon", "avx2", "avx512"};
 
-static bool use_level(int level)
+static bool select_level(int level)
 {
-    return gw__reduce_use(levels[level]);
+    return gw__reduce_select(levels[level]);
 }
 
 static float from_bits(uint32_t bits)
@@ -52,7 +52,7 @@ START_TEST(the_first_bad_value_is_found)
     enum { MOST = 200 };
     static const uint32_t bad[] = {0x7f800000, 0xff800000, 0x7fc00000,
                                    0xffc00000, 0x7f800001, 0xffffffff};
-    if (!use_level(_i))
+    if (!select_level(_i))
         SKIP("ps_values", "this CPU has no %s", levels[_i]);
     for (size_t count = 0; count <= MOST; count++) {
         /* A good value after the end, which a read past the end would find
@@ -80,7 +80,7 @@ END_TEST
 enum { HALVES = 65536 };
 
 /* The value of a half by definition. */
-static double worth(uint16_t half)
+static double value_of_half(uint16_t half)
 {
     int exponent = half >> 10 & 31, fraction = half & 0x3ff;
     double size = exponent == 31  ? (fraction ? (double)NAN : (double)INFINITY)
@@ -98,7 +98,7 @@ START_TEST(all_halves_there_and_back)
 {
     static uint16_t halves[HALVES], back[HALVES];
     static float values[HALVES];
-    if (!use_level(_i))
+    if (!select_level(_i))
         SKIP("ps_values", "this CPU has no %s", levels[_i]);
     for (size_t i = 0; i < HALVES; i++)
         halves[i] = (uint16_t)i;
@@ -110,7 +110,7 @@ START_TEST(all_halves_there_and_back)
             ck_assert_uint_eq(back[i], halves[i] | 0x200);
             continue;
         }
-        ck_assert_double_eq((double)values[i], worth(halves[i]));
+        ck_assert_double_eq((double)values[i], value_of_half(halves[i]));
         ck_assert_uint_eq(back[i], halves[i]);
     }
 }
@@ -121,14 +121,14 @@ END_TEST
  * infinity. */
 START_TEST(rounding_is_to_nearest_even)
 {
-    if (!use_level(_i))
+    if (!select_level(_i))
         SKIP("ps_values", "this CPU has no %s", levels[_i]);
     for (unsigned low = 0; low < 0x7c00; low++) {
-        float middle =
-            low == 0x7bff
-                ? 65520
-                : (float)((worth((uint16_t)low) + worth((uint16_t)(low + 1))) /
-                          2);
+        float middle = low == 0x7bff
+                           ? 65520
+                           : (float)((value_of_half((uint16_t)low) +
+                                      value_of_half((uint16_t)(low + 1))) /
+                                     2);
         float in[16];
         uint16_t out[16];
         unsigned even = low + (low & 1);
@@ -166,7 +166,7 @@ START_TEST(far_values_and_nans)
         {0x7fc00000, 0x7e00}, {0xffc00000, 0xfe00}, /* NaNs stay NaNs */
         {0x7f800001, 0x7e00}, {0x7fffffff, 0x7fff},
     };
-    if (!use_level(_i))
+    if (!select_level(_i))
         SKIP("ps_values", "this CPU has no %s", levels[_i]);
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         float in[9];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's machine against toy servers (ps_toy.h): for any faults of the
+ * The worker's machine against fake servers (ps_fake.h): for any faults of the
  * network and any moves of slots, each push counts once, and pulled values are
  * at the caller's addresses.
  */
-#include "ps_toy.h"
+#include "ps_fake.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 Suite *suite_ps_worker_weather(void);
 
-enum { SEED = 77, JOBS = 24, KEYS_A_PUSH = 300 };
+enum { SEED = 77, PUSH_COUNT = 24, KEYS_A_PUSH = 300 };
 
 struct push {
     uint64_t request, keys[KEYS_A_PUSH];
@@ -22,57 +22,57 @@ struct push {
 };
 
 static float *expected;
-static struct push jobs[JOBS];
+static struct push pushes[PUSH_COUNT];
 
 /* Distinct keys, in some order. */
-static void draw_keys(struct push *job)
+static void draw_keys(struct push *push)
 {
-    job->count = 1 + gw_rng_below(&toy.rng, KEYS_A_PUSH - 1);
-    uint64_t stride = 1 + 2 * gw_rng_below(&toy.rng, TOY_KEYS / 2);
-    uint64_t key = gw_rng_next(&toy.rng);
-    for (size_t i = 0; i < job->count; i++)
-        job->keys[i] = (key + i * stride) % TOY_KEYS;
+    push->count = 1 + gw_rng_below(&fake.rng, KEYS_A_PUSH - 1);
+    uint64_t stride = 1 + 2 * gw_rng_below(&fake.rng, FAKE_KEYS / 2);
+    uint64_t key = gw_rng_next(&fake.rng);
+    for (size_t i = 0; i < push->count; i++)
+        push->keys[i] = (key + i * stride) % FAKE_KEYS;
 }
 
-static void begin_push(struct push *job)
+static void begin_push(struct push *push)
 {
     struct gw_error why;
-    uint32_t width = toy.truth.tables[0].width;
-    draw_keys(job);
-    job->values = malloc(job->count * width * sizeof(float));
-    for (size_t i = 0; i < job->count * width; i++) {
-        job->values[i] = (float)gw_rng_below(&toy.rng, 8);
-        expected[job->keys[i / width] * width + i % width] += job->values[i];
+    uint32_t width = fake.truth.tables[0].width;
+    draw_keys(push);
+    push->values = malloc(push->count * width * sizeof(float));
+    for (size_t i = 0; i < push->count * width; i++) {
+        push->values[i] = (float)gw_rng_below(&fake.rng, 8);
+        expected[push->keys[i / width] * width + i % width] += push->values[i];
     }
-    const struct gw__access access = {.keys = job->keys,
-                                      .count = job->count,
-                                      .values = job->values,
-                                      .clock = GW__NO_CLOCK};
-    ck_assert(!gw__worker_access(toy.worker, toy.now_ns, &access, &job->request,
-                                 &why));
+    const struct gw__request_args wanted = {.keys = push->keys,
+                                            .count = push->count,
+                                            .values = push->values,
+                                            .clock = GW__NO_CLOCK};
+    ck_assert(!gw__worker_push_pull(fake.worker, fake.now_ns, &wanted,
+                                    &push->request, &why));
 }
 
-static void end_push(struct push *job)
+static void end_push(struct push *push)
 {
-    ck_assert_int_eq(toy_wait(job->request), GW_OK);
-    free(job->values);
-    job->request = 0;
+    ck_assert_int_eq(fake_wait(push->request), GW_OK);
+    free(push->values);
+    push->request = 0;
 }
 
 static void check_all(void)
 {
     struct gw_error why;
-    uint32_t width = toy.truth.tables[0].width;
-    uint64_t request, *keys = malloc(TOY_KEYS * sizeof *keys);
-    float *out = malloc((size_t)TOY_KEYS * width * sizeof *out);
-    for (uint64_t i = 0; i < TOY_KEYS; i++)
-        keys[i] = (i * 977 + 5) % TOY_KEYS;
-    const struct gw__access access = {
-        .keys = keys, .count = TOY_KEYS, .out = out, .clock = GW__NO_CLOCK};
-    ck_assert(
-        !gw__worker_access(toy.worker, toy.now_ns, &access, &request, &why));
-    ck_assert_int_eq(toy_wait(request), GW_OK);
-    for (size_t i = 0; i < TOY_KEYS; i++)
+    uint32_t width = fake.truth.tables[0].width;
+    uint64_t request, *keys = malloc(FAKE_KEYS * sizeof *keys);
+    float *out = malloc((size_t)FAKE_KEYS * width * sizeof *out);
+    for (uint64_t i = 0; i < FAKE_KEYS; i++)
+        keys[i] = (i * 977 + 5) % FAKE_KEYS;
+    const struct gw__request_args wanted = {
+        .keys = keys, .count = FAKE_KEYS, .out = out, .clock = GW__NO_CLOCK};
+    ck_assert(!gw__worker_push_pull(fake.worker, fake.now_ns, &wanted, &request,
+                                    &why));
+    ck_assert_int_eq(fake_wait(request), GW_OK);
+    for (size_t i = 0; i < FAKE_KEYS; i++)
         ck_assert_msg(memcmp(out + i * width, expected + keys[i] * width,
                              width * sizeof *out) == 0,
                       "key %llu", (unsigned long long)keys[i]);
@@ -83,16 +83,16 @@ static void check_all(void)
 static const struct weather {
     unsigned slots;
     uint32_t width;
-    size_t piece_bytes;
+    size_t segment_bytes;
     unsigned loss, twice, moves;
     bool no_key_cache, half, halves, forgetful;
 } weathers[] = {
     {.slots = 1, .width = 1},
     {.slots = 64, .width = 1},
-    {.slots = 64, .width = 3, .piece_bytes = 64},
+    {.slots = 64, .width = 3, .segment_bytes = 64},
     {.slots = 8, .width = 1, .loss = 20, .twice = 20},
     {.slots = 64, .width = 1, .loss = 20, .twice = 20, .moves = 3},
-    {.slots = 16, .width = 5, .piece_bytes = 100, .loss = 10, .moves = 2},
+    {.slots = 16, .width = 5, .segment_bytes = 100, .loss = 10, .moves = 2},
     {.slots = 64, .width = 2, .loss = 5, .moves = 1, .forgetful = true},
     {.slots = 64, .width = 2, .moves = 1, .no_key_cache = true},
     {.slots = 64, .width = 2, .loss = 10, .half = true, .halves = true},
@@ -101,32 +101,32 @@ static const struct weather {
 
 static void in_weather(const struct weather *w, uint64_t seed)
 {
-    const struct gw__worker_config config = {.range_bytes = w->piece_bytes,
+    const struct gw__worker_config config = {.range_bytes = w->segment_bytes,
                                              .no_key_cache = w->no_key_cache,
                                              .half = w->half};
-    toy_begin(seed, w->slots, w->width, &config);
-    toy.loss = w->loss;
-    toy.twice = w->twice;
-    toy.halves = w->halves;
-    toy.forgetful = w->forgetful;
-    expected = calloc((size_t)TOY_KEYS * w->width, sizeof *expected);
-    memset(jobs, 0, sizeof jobs);
+    fake_begin(seed, w->slots, w->width, &config);
+    fake.loss = w->loss;
+    fake.twice = w->twice;
+    fake.halves = w->halves;
+    fake.forgetful = w->forgetful;
+    expected = calloc((size_t)FAKE_KEYS * w->width, sizeof *expected);
+    memset(pushes, 0, sizeof pushes);
     for (unsigned i = 0; i < 150; i++) {
-        struct push *job = &jobs[gw_rng_below(&toy.rng, JOBS)];
-        if (job->request)
-            end_push(job);
-        begin_push(job);
-        if (gw_rng_below(&toy.rng, 10) == 0)
-            toy_move(w->moves);
+        struct push *push = &pushes[gw_rng_below(&fake.rng, PUSH_COUNT)];
+        if (push->request)
+            end_push(push);
+        begin_push(push);
+        if (gw_rng_below(&fake.rng, 10) == 0)
+            fake_move(w->moves);
     }
-    for (unsigned i = 0; i < JOBS; i++)
-        if (jobs[i].request)
-            end_push(&jobs[i]);
-    ck_assert_uint_eq(gw__worker_pushes(toy.worker), 0);
+    for (unsigned i = 0; i < PUSH_COUNT; i++)
+        if (pushes[i].request)
+            end_push(&pushes[i]);
+    ck_assert_uint_eq(gw__worker_pushes(fake.worker), 0);
     check_all();
     free(expected);
-    toy_end();
-    ck_assert_uint_eq(toy.lent, toy.back);
+    fake_end();
+    ck_assert_uint_eq(fake.borrowed, fake.back);
 }
 
 START_TEST(each_push_counts_once_in_any_weather)

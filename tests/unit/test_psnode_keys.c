@@ -96,7 +96,7 @@ static float *store(const struct bench_keys *keys, const uint64_t *pushed)
     return rows;
 }
 
-START_TEST(judge_finds_what_is_wrong)
+START_TEST(verdicts_find_what_is_wrong)
 {
     static const uint64_t pushed[BENCH_LISTS_MAX] = {3, 1, 4, 1, 5, 9, 2, 6};
     struct bench_keys keys = make(_i == 1, false);
@@ -121,7 +121,7 @@ Suite *suite_psnode_keys(void)
     tcase_add_loop_test(tests, sorted_keys_ascend, 0, 2);
     tcase_add_loop_test(tests, unsorted_keys_are_distinct, 0, 2);
     tcase_add_test(tests, popular_keys_are_in_many_lists);
-    tcase_add_loop_test(tests, judge_finds_what_is_wrong, 0, 2);
+    tcase_add_loop_test(tests, verdicts_find_what_is_wrong, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
 }

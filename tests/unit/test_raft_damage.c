@@ -88,9 +88,9 @@ static void write_file(const char *name, const void *bytes, size_t size)
 }
 
 static int remove_one(const char *path, const struct stat *status, int type,
-                      struct FTW *walk)
+                      struct FTW *ftw)
 {
-    (void)status, (void)type, (void)walk;
+    (void)status, (void)type, (void)ftw;
     return remove(path);
 }
 
@@ -175,7 +175,7 @@ static uint64_t below(uint64_t end)
 }
 
 /* Mostly within the used part. */
-static size_t draw_place(const struct content *file)
+static size_t draw_position(const struct content *file)
 {
     size_t used = file->size;
     while (used > 0 && file->bytes[used - 1] == 0)
@@ -186,7 +186,7 @@ static size_t draw_place(const struct content *file)
 
 static void flip(struct content *file)
 {
-    size_t at = draw_place(file);
+    size_t at = draw_position(file);
     unsigned bit = (unsigned)below(8);
     if (at < file->size)
         file->bytes[at] ^= (uint8_t)(1 << bit);
@@ -194,9 +194,9 @@ static void flip(struct content *file)
              at);
 }
 
-static void cut_short(struct content *file)
+static void truncate_content(struct content *file)
 {
-    size_t at = draw_place(file);
+    size_t at = draw_position(file);
     snprintf(story, sizeof story, "%s: %zu bytes of %zu", file->name, at,
              file->size);
     file->size = at;
@@ -205,7 +205,7 @@ static void cut_short(struct content *file)
 static void zero(struct content *file)
 {
     static const size_t sizes[] = {8, 512, 4096};
-    size_t size = sizes[below(3)], at = draw_place(file) / size * size;
+    size_t size = sizes[below(3)], at = draw_position(file) / size * size;
     if (size > file->size - at)
         size = file->size - at;
     memset(file->bytes + at, 0, size);
@@ -267,7 +267,7 @@ static void damage(struct template *t)
     struct content *other = &t->files[below(t->count)];
     switch (below(10)) {
     case 0:
-        cut_short(file);
+        truncate_content(file);
         break;
     case 1:
         zero(file);

@@ -194,18 +194,18 @@ END_TEST
 /* The whole file is exchanged for that of another log with as many entries. */
 START_TEST(entries_of_another_log_are_refused)
 {
-    char aside[400], file[160];
+    char saved[400], file[160];
     live_and_die(1, 9);
     live_and_die(10, 18);
     snprintf(file, sizeof file, "%s/open-1", path);
-    snprintf(aside, sizeof aside, "%s/aside", path);
-    ck_assert_int_eq(rename(file, aside), 0);
+    snprintf(saved, sizeof saved, "%s/aside", path);
+    ck_assert_int_eq(rename(file, saved), 0);
     check_refused("are missing at the end of the log");
     snprintf(file, sizeof file, "%s/open-7", path);
-    ck_assert_int_eq(rename(aside, file), 0);
+    ck_assert_int_eq(rename(saved, file), 0);
     ck_assert_int_eq(check(false), GW_OK);
-    snprintf(aside, sizeof aside, "cp %s %s/open-9", file, path);
-    ck_assert_int_eq(system(aside), 0);
+    snprintf(saved, sizeof saved, "cp %s %s/open-9", file, path);
+    ck_assert_int_eq(system(saved), 0);
     check_refused("/open-9: byte 0: entry ");
     ck_assert_ptr_nonnull(strstr(why.text, "the same entries as in open-7"));
 }
@@ -240,7 +240,7 @@ static const struct {
     size_t from, to;
 } tears[] = {{0, 1}, {0, 2}, {1, 2}, {2, 9}, {1, 9}};
 
-START_TEST(a_torn_write_is_cut_off_and_told)
+START_TEST(a_torn_write_is_truncated_and_reported)
 {
     struct gw__raft_segment s;
     unsigned batches, after;
@@ -281,7 +281,7 @@ END_TEST
 
 /* ---- losses ---- */
 
-START_TEST(a_loss_is_accepted_and_told)
+START_TEST(a_loss_is_accepted_and_reported)
 {
     struct gw__raft_segment s;
     unsigned batches;
@@ -395,10 +395,10 @@ Suite *suite_raft_dir(void)
     tcase_add_test(t, one_bit_is_named);
     tcase_add_test(t, a_shorter_log_is_refused);
     tcase_add_test(t, entries_of_another_log_are_refused);
-    tcase_add_loop_test(t, a_torn_write_is_cut_off_and_told, 0,
+    tcase_add_loop_test(t, a_torn_write_is_truncated_and_reported, 0,
                         sizeof tears / sizeof *tears);
     tcase_add_test(t, a_write_that_was_whole_once_is_not_torn);
-    tcase_add_test(t, a_loss_is_accepted_and_told);
+    tcase_add_test(t, a_loss_is_accepted_and_reported);
     tcase_add_test(t, all_may_be_lost);
     tcase_add_test(t, a_vote_is_not_taken_back);
     tcase_add_test(t, what_a_leader_overrules_is_not_missed);

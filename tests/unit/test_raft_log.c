@@ -31,7 +31,7 @@ static void in_order(unsigned i, uint64_t first, uint64_t last)
         ck_assert_uint_eq(one->numbers[one->count - 1 - (last - n)], n);
 }
 
-START_TEST(a_single_one_leads_and_keeps_what_it_is_given)
+START_TEST(a_single_one_leads_and_keeps_its_entries)
 {
     begin(1, _i);
     logs_open(&logs, 0);
@@ -101,12 +101,12 @@ static void commit_without(unsigned old, uint64_t number)
 }
 
 /* Also with links that delay messages. */
-START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
+START_TEST(a_partitioned_leader_is_replaced_and_comes_back)
 {
     const struct gw__link_profile late = {.delay_us = 20000};
     begin(3, _i & 1);
     if (_i & 2) {
-        logs_rule(&logs);
+        logs_open_profiles(&logs);
         logs_set_links(&logs, late);
     }
     for (unsigned i = 0; i < 3; i++)
@@ -164,7 +164,7 @@ START_TEST(what_a_link_does_the_log_feels)
     const struct gw__link_profile none = {0}, late = {.delay_us = 30000},
                                   slow = {.rate = 4000};
     begin(3, _i);
-    logs_rule(&logs);
+    logs_open_profiles(&logs);
     for (unsigned i = 0; i < 3; i++)
         logs_open(&logs, i);
     commit_ns(1);
@@ -246,12 +246,12 @@ START_TEST(proposals_after_the_end_are_refused)
 }
 END_TEST
 
-START_TEST(what_cannot_be_opened_says_why)
+START_TEST(what_cannot_be_opened_reports_why)
 {
     struct gw_error why = {0};
     struct gw__raft_log *log;
-    char taken[32], path[128];
-    const char *address = taken;
+    char endpoint[32], path[128];
+    const char *address = endpoint;
     begin(1, _i);
     struct gw__raft_log_config config = {.count = 1,
                                          .addresses = &address,
@@ -260,13 +260,13 @@ START_TEST(what_cannot_be_opened_says_why)
                                          .election_ms = 150,
                                          .heartbeat_ms = 30};
     logs_open(&logs, 0);
-    memcpy(taken, logs.addresses[0], sizeof taken);
+    memcpy(endpoint, logs.addresses[0], sizeof endpoint);
     ck_assert_int_ne(gw__raft_log_open(&config, &log, &why), GW_OK);
     ck_assert_msg(strstr(why.text, "/proc/none/here"), "%s", why.text);
     snprintf(path, sizeof path, "%s/other", logs.directory);
     config.directory = path;
     ck_assert_int_ne(gw__raft_log_open(&config, &log, &why), GW_OK);
-    ck_assert_msg(strstr(why.text, taken), "%s", why.text);
+    ck_assert_msg(strstr(why.text, endpoint), "%s", why.text);
     ck_assert_ptr_null(log);
     logs_end(&logs);
 }
@@ -277,15 +277,15 @@ Suite *suite_raft_log(void)
     Suite *suite = suite_create("raft_log");
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, a_single_one_leads_and_keeps_what_it_is_given, 0, 2);
+    tcase_add_loop_test(t, a_single_one_leads_and_keeps_its_entries, 0, 2);
     tcase_add_loop_test(t, three_agree_and_outlive_their_leader, 0, 2);
-    tcase_add_loop_test(t, a_leader_that_is_cut_off_is_replaced_and_comes_back,
-                        0, 4);
+    tcase_add_loop_test(t, a_partitioned_leader_is_replaced_and_comes_back, 0,
+                        4);
     tcase_add_loop_test(t, what_a_link_does_the_log_feels, 0, 2);
     tcase_add_loop_test(t, a_snapshot_stands_for_what_came_before, 0, 2);
     tcase_add_loop_test(t, it_can_be_closed_at_any_time, 0, 2);
     tcase_add_loop_test(t, proposals_after_the_end_are_refused, 0, 2);
-    tcase_add_loop_test(t, what_cannot_be_opened_says_why, 0, 2);
+    tcase_add_loop_test(t, what_cannot_be_opened_reports_why, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

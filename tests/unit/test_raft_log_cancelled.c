@@ -15,7 +15,7 @@ Suite *suite_raft_log_cancelled(void);
 
 enum { WRITES = 4 };
 
-static const unsigned orders[][WRITES] = {
+static const unsigned sequences[][WRITES] = {
     {0, 1, 2, 3}, {3, 2, 1, 0}, {1, 2, 3, 0}, {2, 0, 3, 1}};
 
 static struct logs logs;
@@ -25,7 +25,7 @@ static atomic_uint writes;
 static struct {
     struct raft_io_append *request;
     raft_io_append_cb done;
-} under_way[WRITES];
+} in_flight[WRITES];
 
 static int (*true_append)(struct raft_io *, struct raft_io_append *,
                           const struct raft_entry *, unsigned,
@@ -40,8 +40,8 @@ static int append(struct raft_io *io, struct raft_io_append *request,
         return true_append(io, request, entries, count, done);
     unsigned n = atomic_load(&writes);
     ck_assert_uint_lt(n, WRITES);
-    under_way[n].request = request;
-    under_way[n].done = done;
+    in_flight[n].request = request;
+    in_flight[n].done = done;
     atomic_store(&writes, n + 1);
     return 0;
 }
@@ -49,7 +49,7 @@ static int append(struct raft_io *io, struct raft_io_append *request,
 static void cancel_and_close(struct raft_io *io, raft_io_close_cb closed)
 {
     for (unsigned i = 0; i < WRITES; i++)
-        under_way[order[i]].done(under_way[order[i]].request, RAFT_CANCELED);
+        in_flight[order[i]].done(in_flight[order[i]].request, RAFT_CANCELED);
     true_close(io, closed);
 }
 
@@ -60,13 +60,13 @@ static void opened(struct gw__raft_log *log)
     true_close = log->back.close;
     log->back.append = append;
     log->back.close = cancel_and_close;
-    log->looks = UINT32_MAX - 1;
+    log->checks = UINT32_MAX - 1;
 }
 
 START_TEST(writes_are_cancelled_in_any_order)
 {
     const struct timespec a_little = {.tv_nsec = 1000000};
-    order = orders[_i];
+    order = sequences[_i];
     logs_begin(&logs, 1);
     logs.opened = opened;
     logs_open(&logs, 0);
@@ -97,7 +97,7 @@ Suite *suite_raft_log_cancelled(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, writes_are_cancelled_in_any_order, 0,
-                        sizeof orders / sizeof *orders);
+                        sizeof sequences / sizeof *sequences);
     suite_add_tcase(suite, t);
     return suite;
 }

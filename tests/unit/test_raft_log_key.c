@@ -161,19 +161,19 @@ END_TEST
 
 /* ---- a forged message ---- */
 
-enum { HIGH_TERM = 1000000, NOBODY = 9 };
+enum { HIGH_TERM = 1000000, UNKNOWN_ID = 9 };
 
 /* As in libraft's streams: the sender's identity, and a claim to lead in
  * HIGH_TERM. */
-static void claim_to_lead(int fd, const char *address)
+static void send_as_leader(int fd, const char *address)
 {
-    uint64_t said[3 + 4 + 2 + 5] = {1, NOBODY, 32};
-    uint64_t *message = said + 3 + 4;
-    snprintf((char *)(said + 3), 32, "%s", address);
+    uint64_t data[3 + 4 + 2 + 5] = {1, UNKNOWN_ID, 32};
+    uint64_t *message = data + 3 + 4;
+    snprintf((char *)(data + 3), 32, "%s", address);
     message[0] = RAFT_IO_APPEND_ENTRIES;
     message[1] = 5 * sizeof *message;
     message[2] = HIGH_TERM;
-    ck_assert_int_eq(write(fd, said, sizeof said), sizeof said);
+    ck_assert_int_eq(write(fd, data, sizeof data), sizeof data);
 }
 
 static struct sockaddr_in parse(const char *address)
@@ -206,7 +206,7 @@ static int listen_at(const char *address)
 }
 
 /* Without a key any process of the host is believed, and answered. */
-START_TEST(a_stranger_cannot_claim_to_lead)
+START_TEST(a_stranger_cannot_pretend_to_lead)
 {
     char address[32];
     notice_listen();
@@ -215,7 +215,7 @@ START_TEST(a_stranger_cannot_claim_to_lead)
     expect_to_go_on(logs.count);
     logs_free_address(address);
     int answers = listen_at(address), fd = come(logs.addresses[victim]);
-    claim_to_lead(fd, address);
+    send_as_leader(fd, address);
     if (_i)
         notice_await(1);
     else
@@ -267,7 +267,7 @@ START_TEST(what_is_no_message_is_dropped)
 END_TEST
 
 /* More than one message holds, and too few entries for a snapshot. */
-START_TEST(who_is_far_behind_is_sent_piece_by_piece)
+START_TEST(who_is_far_behind_is_sent_chunk_by_chunk)
 {
     enum { ENTRIES = 300, BYTES = 2000 };
     static const char entry[BYTES];
@@ -296,9 +296,9 @@ Suite *suite_raft_log_key(void)
     tcase_add_test(t, an_open_network_needs_a_key_or_a_word);
     tcase_add_test(t, they_agree_over_ipv6);
     tcase_add_loop_test(t, another_key_or_none_does_not_join, 0, 2);
-    tcase_add_loop_test(t, a_stranger_cannot_claim_to_lead, 0, 2);
+    tcase_add_loop_test(t, a_stranger_cannot_pretend_to_lead, 0, 2);
     tcase_add_test(t, what_is_no_message_is_dropped);
-    tcase_add_test(t, who_is_far_behind_is_sent_piece_by_piece);
+    tcase_add_test(t, who_is_far_behind_is_sent_chunk_by_chunk);
     suite_add_tcase(suite, t);
     return suite;
 }

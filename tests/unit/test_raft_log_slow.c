@@ -21,7 +21,7 @@
 
 Suite *suite_raft_log_slow(void);
 
-enum moment { NOBODY_LEADS, ANOTHER_LEADS, SILENCE, WHEN_QUICK };
+enum moment { NO_LEADER, ANOTHER_LEADS, SILENCE, WHEN_QUICK };
 
 enum { SILENT_MS = 1000 }; /* three times the longest election timeout */
 
@@ -31,9 +31,9 @@ static enum moment moment;
 /* State of a disk. Non-atomic fields belong to the log's thread. */
 static struct disk {
     atomic_bool slow;
-    atomic_uint held, let_go, told; /* writes; results in let_go() */
-    atomic_uint candidates;         /* writes ended while not a follower */
-    _Atomic raft_term held_term;    /* 0: no delayed write */
+    atomic_uint held, let_go, completed; /* writes; results in let_go() */
+    atomic_uint candidates;              /* writes ended while not a follower */
+    _Atomic raft_term held_term;         /* 0: no delayed write */
     bool letting_go;
 } disks[LOGS];
 
@@ -54,16 +54,16 @@ struct held {
     raft_term term; /* the term at its start */
     uint64_t since_ms;
     int status;
-    uv_check_t look;
+    uv_check_t check;
     struct raft_io_append append, *outer_append;
     raft_io_append_cb appended;
     struct raft_io_snapshot_put put, *outer_put;
     raft_io_snapshot_put_cb have_put;
 };
 
-static void forget(uv_handle_t *look)
+static void forget(uv_handle_t *check)
 {
-    raft_free(look->data);
+    raft_free(check->data);
 }
 
 static void let_go(struct held *held)
@@ -96,10 +96,10 @@ static bool moment_is_here(const struct held *held)
     raft_leader(raft, &leader, &address);
     return raft->current_term > held->term &&
            raft_state(raft) == RAFT_FOLLOWER &&
-           (leader == 0) == (moment == NOBODY_LEADS);
+           (leader == 0) == (moment == NO_LEADER);
 }
 
-static void look(uv_check_t *handle)
+static void check_moment(uv_check_t *handle)
 {
     struct held *held = handle->data;
     if (!moment_is_here(held))
@@ -116,7 +116,7 @@ static struct held *hold(struct raft_io *io)
     held->log = raft->data;
     held->disk = &disks[held->log->config.index];
     held->term = raft->current_term;
-    held->append.data = held->put.data = held->look.data = held;
+    held->append.data = held->put.data = held->check.data = held;
     return held;
 }
 
@@ -125,8 +125,8 @@ static void written(struct held *held, int status)
     held->status = status;
     held->since_ms = uv_now(&held->log->loop);
     atomic_store(&held->disk->held_term, held->term);
-    uv_check_init(&held->log->loop, &held->look);
-    uv_check_start(&held->look, look);
+    uv_check_init(&held->log->loop, &held->check);
+    uv_check_start(&held->check, check_moment);
     atomic_fetch_add(&held->disk->held, 1);
 }
 
@@ -166,21 +166,21 @@ static bool too_early(const struct raft_message *message)
 {
     struct disk *to = &disks[(message->server_id - 1) % LOGS];
     raft_term term = atomic_load(&to->held_term);
-    return message->type == RAFT_IO_APPEND_ENTRIES && moment == NOBODY_LEADS &&
+    return message->type == RAFT_IO_APPEND_ENTRIES && moment == NO_LEADER &&
            atomic_load(&to->slow) && term > 0 &&
            message->append_entries.term > term;
 }
 
-static int watched_send(struct raft_io *io, struct raft_io_send *request,
-                        const struct raft_message *message,
-                        raft_io_send_cb done)
+static int observed_send(struct raft_io *io, struct raft_io_send *request,
+                         const struct raft_message *message,
+                         raft_io_send_cb done)
 {
     struct raft *raft = io->data;
     struct gw__raft_log *log = raft->data;
     struct disk *disk = &disks[log->config.index];
     if (message->type == RAFT_IO_APPEND_ENTRIES_RESULT && disk->letting_go &&
         atomic_load(&disk->slow))
-        atomic_fetch_add(&disk->told, 1);
+        atomic_fetch_add(&disk->completed, 1);
     if (too_early(message))
         return RAFT_NOCONNECTION;
     return true_send(io, request, message, done);
@@ -195,7 +195,7 @@ static void opened(struct gw__raft_log *log)
     }
     log->back.append = slow_append;
     log->back.snapshot_put = slow_put;
-    log->back.send = watched_send;
+    log->back.send = observed_send;
 }
 
 /* ---- the tests ---- */
@@ -225,7 +225,7 @@ static void slow_down(unsigned i)
 {
     atomic_store(&disks[i].held, 0);
     atomic_store(&disks[i].let_go, 0);
-    atomic_store(&disks[i].told, 0);
+    atomic_store(&disks[i].completed, 0);
     atomic_store(&disks[i].candidates, 0);
     atomic_store(&disks[i].slow, true);
 }
@@ -265,8 +265,8 @@ START_TEST(a_write_may_end_when_its_leader_is_no_more)
         ck_assert(gw_now_ns() < until_ns);
         nanosleep(&a_little, NULL);
     }
-    ck_assert_uint_eq(atomic_load(&disks[a].told), 0);
-    ck_assert_uint_eq(atomic_load(&disks[b].told), 0);
+    ck_assert_uint_eq(atomic_load(&disks[a].completed), 0);
+    ck_assert_uint_eq(atomic_load(&disks[b].completed), 0);
     end(3);
 }
 END_TEST
@@ -298,7 +298,7 @@ START_TEST(a_snapshot_may_have_been_put_when_another_leads)
     logs_open(&logs, leader);
     await(&disks[late].let_go, 1, "let go");
     ck_assert_uint_eq(logs_sight(&logs, late)->snapshots, 1);
-    ck_assert_uint_eq(atomic_load(&disks[late].told), 1);
+    ck_assert_uint_eq(atomic_load(&disks[late].completed), 1);
     end(1701);
 }
 END_TEST
@@ -324,15 +324,15 @@ END_TEST
 
 /* ---- a disk that does not answer ---- */
 
-static atomic_uint said, said_again;
+static atomic_uint notices, end_notices;
 
 static void on_notice(void *context, const char *sentence)
 {
     (void)context;
     if (strstr(sentence, "its disk has not finished a write for 1000 ms"))
-        atomic_fetch_add(&said, 1);
+        atomic_fetch_add(&notices, 1);
     if (strstr(sentence, "its disk has finished its writes"))
-        atomic_fetch_add(&said_again, 1);
+        atomic_fetch_add(&end_notices, 1);
 }
 
 static void begin_quick(void)
@@ -354,19 +354,19 @@ START_TEST(a_leader_whose_disk_hangs_leaves_the_lead)
     uint64_t until_ns = gw_now_ns() + 20000000000U;
     while ((next = logs_leader(&logs)) == slow)
         ck_assert_msg(gw_now_ns() < until_ns, "it leads still");
-    ck_assert_uint_eq(atomic_load(&said), 1);
+    ck_assert_uint_eq(atomic_load(&notices), 1);
     ck_assert_uint_eq(atomic_load(&disks[slow].let_go), 0);
     logs_await(&logs, next, 2);
     logs_propose(&logs, next, 3);
     logs_await(&logs, (slow + 1) % 3, 3);
     logs_await(&logs, (slow + 2) % 3, 3);
     end(4);
-    ck_assert_uint_eq(atomic_load(&said_again), 1);
+    ck_assert_uint_eq(atomic_load(&end_notices), 1);
 }
 END_TEST
 
 /* A slow follower delays no other log, and reports its disk. */
-START_TEST(a_follower_whose_disk_hangs_holds_nobody_up)
+START_TEST(a_follower_whose_disk_hangs_delays_no_other)
 {
     begin_quick();
     unsigned leader = logs_leader(&logs), slow = (leader + 1) % 3;
@@ -375,12 +375,12 @@ START_TEST(a_follower_whose_disk_hangs_holds_nobody_up)
         logs_propose(&logs, leader, n);
         logs_await(&logs, leader, n);
     }
-    await(&said, 1, "said");
+    await(&notices, 1, "said");
     raft_term term = logs.logs[leader].log->raft.current_term;
     ck_assert_uint_eq(logs_leader(&logs), leader);
     ck_assert_uint_eq(logs.logs[leader].log->raft.current_term, term);
     end(30);
-    ck_assert_uint_eq(atomic_load(&said_again), 1);
+    ck_assert_uint_eq(atomic_load(&end_notices), 1);
 }
 END_TEST
 
@@ -390,11 +390,11 @@ Suite *suite_raft_log_slow(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, a_write_may_end_when_its_leader_is_no_more,
-                        NOBODY_LEADS, ANOTHER_LEADS + 1);
+                        NO_LEADER, ANOTHER_LEADS + 1);
     tcase_add_test(t, a_snapshot_may_have_been_put_when_another_leads);
     tcase_add_test(t, who_puts_a_snapshot_is_no_candidate);
     tcase_add_test(t, a_leader_whose_disk_hangs_leaves_the_lead);
-    tcase_add_test(t, a_follower_whose_disk_hangs_holds_nobody_up);
+    tcase_add_test(t, a_follower_whose_disk_hangs_delays_no_other);
     suite_add_tcase(suite, t);
     return suite;
 }

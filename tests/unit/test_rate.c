@@ -9,12 +9,12 @@
 
 /* `count` per millisecond every `step_ms`, for `ms`; returns the rate at the
  * end. */
-static double grow(struct rate *rate, uint64_t *count, uint64_t *now_ns,
-                   unsigned step_ms, unsigned ms)
+static double advance(struct rate *rate, uint64_t *count, uint64_t *now_ns,
+                      unsigned step_ms, unsigned ms)
 {
     for (unsigned t = 0; t < ms; t += step_ms) {
         *now_ns += step_ms * MS;
-        rate_note(rate, ++*count, *now_ns);
+        rate_record(rate, ++*count, *now_ns);
     }
     return rate_per_second(rate, *count, *now_ns);
 }
@@ -23,11 +23,14 @@ START_TEST(follows)
 {
     struct rate rate = {.at_ns = {0}};
     uint64_t count = 7, now_ns = 5 * MS;
-    rate_note(&rate, count, now_ns);
+    rate_record(&rate, count, now_ns);
     ck_assert_double_eq(rate_per_second(&rate, count, now_ns), 0);
-    ck_assert_double_eq_tol(grow(&rate, &count, &now_ns, 10, 400), 100, 1e-9);
-    ck_assert_double_eq_tol(grow(&rate, &count, &now_ns, 10, 3000), 100, 1e-9);
-    ck_assert_double_eq_tol(grow(&rate, &count, &now_ns, 5, 1010), 200, 1e-9);
+    ck_assert_double_eq_tol(advance(&rate, &count, &now_ns, 10, 400), 100,
+                            1e-9);
+    ck_assert_double_eq_tol(advance(&rate, &count, &now_ns, 10, 3000), 100,
+                            1e-9);
+    ck_assert_double_eq_tol(advance(&rate, &count, &now_ns, 5, 1010), 200,
+                            1e-9);
     /* Nothing any more. */
     ck_assert_double_lt(rate_per_second(&rate, count, now_ns + 10000 * MS), 20);
 }
@@ -37,11 +40,11 @@ START_TEST(begins_again_with_another_process)
 {
     struct rate rate = {.at_ns = {0}};
     uint64_t count = 0, now_ns = 1;
-    grow(&rate, &count, &now_ns, 1, 2000);
+    advance(&rate, &count, &now_ns, 1, 2000);
     count = 0;
-    rate_note(&rate, count, now_ns);
+    rate_record(&rate, count, now_ns);
     ck_assert_double_eq(rate_per_second(&rate, count, now_ns), 0);
-    ck_assert_double_eq_tol(grow(&rate, &count, &now_ns, 20, 400), 50, 1e-9);
+    ck_assert_double_eq_tol(advance(&rate, &count, &now_ns, 20, 400), 50, 1e-9);
 }
 END_TEST
 

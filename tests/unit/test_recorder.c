@@ -64,7 +64,7 @@ START_TEST(events_in_order_of_time)
 }
 END_TEST
 
-START_TEST(nothing_asked_for_writes_nothing)
+START_TEST(nothing_requested_writes_nothing)
 {
     struct recorder recorder = {0};
     ck_assert(!recorder_wanted(&recorder));
@@ -100,7 +100,7 @@ Suite *suite_recorder(void)
     TCase *files = tcase_create("files");
     tcase_add_checked_fixture(files, begin, end);
     tcase_add_test(files, events_in_order_of_time);
-    tcase_add_test(files, nothing_asked_for_writes_nothing);
+    tcase_add_test(files, nothing_requested_writes_nothing);
     tcase_add_test(files, a_file_that_cannot_be_made_is_named);
     tcase_add_test(files, a_full_disk_is_an_error);
     suite_add_tcase(suite, files);

@@ -168,7 +168,7 @@ static struct gw_reducer *two_buckets(struct gw_comm *comm, float *data)
 
 /* All of a bucket is sent while later ones lack a gradient, and nothing of a
  * bucket before its turn. All together send as much as one all-reduce. */
-static void travel_early(struct gw_comm *comm, void *context)
+static void send_early(struct gw_comm *comm, void *context)
 {
     float *data = gw_alloc(4 * FLOATS * sizeof *data, NULL);
     const uint64_t bucket_bytes = 2 * 2 * FLOATS * sizeof *data * 2 / 3;
@@ -199,9 +199,9 @@ static void travel_early(struct gw_comm *comm, void *context)
     gw_free(data);
 }
 
-START_TEST(a_bucket_travels_before_the_next)
+START_TEST(a_bucket_is_sent_before_the_next)
 {
-    on_wire(_i, 3, 0, travel_early, NULL);
+    on_wire(_i, 3, 0, send_early, NULL);
 }
 END_TEST
 
@@ -212,7 +212,7 @@ Suite *suite_reducer(void)
     tcase_add_test(tcase, last_tensors_first);
     tcase_add_loop_test(tcase, ready_in_any_order, 0, WIRES);
     tcase_add_test(tcase, integers_are_summed);
-    tcase_add_loop_test(tcase, a_bucket_travels_before_the_next, 0, WIRES);
+    tcase_add_loop_test(tcase, a_bucket_is_sent_before_the_next, 0, WIRES);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -195,10 +195,10 @@ static int survive(struct gw_comm *comm, struct gw_reducer *reducer,
                : 1;
 }
 
-static int be_rank(unsigned rank, const char *meeting)
+static int be_rank(unsigned rank, const char *rendezvous)
 {
     const struct gw_comm_config config = {
-        .rank = rank, .size = RANKS, .rendezvous = meeting};
+        .rank = rank, .size = RANKS, .rendezvous = rendezvous};
     struct gw_comm *comm;
     struct gw_error why;
     struct reducer_model model;
@@ -215,18 +215,18 @@ static int be_rank(unsigned rank, const char *meeting)
     return status;
 }
 
-START_TEST(survivors_hear_who_died)
+START_TEST(survivors_learn_who_died)
 {
-    char meeting[80];
+    char rendezvous[80];
     pid_t pids[RANKS];
     int status;
-    snprintf(meeting, sizeof meeting, "ipc://@gradwire-reducer-%d",
+    snprintf(rendezvous, sizeof rendezvous, "ipc://@gradwire-reducer-%d",
              (int)getpid());
     for (unsigned r = 0; r < RANKS; r++) {
         pids[r] = fork();
         ck_assert_int_ge(pids[r], 0);
         if (pids[r] == 0)
-            _exit(be_rank(r, meeting));
+            _exit(be_rank(r, rendezvous));
     }
     for (unsigned r = 0; r < RANKS; r++) {
         ck_assert_int_eq(waitpid(pids[r], &status, 0), pids[r]);
@@ -248,7 +248,7 @@ Suite *suite_reducer_fail(void)
     tcase_add_loop_test(tcase, unused_tensors_are_named, 0, WIRES);
     tcase_add_loop_test(tcase, buckets_that_differ, 0, WIRES);
     tcase_add_loop_test(tcase, freed_in_the_midst, 0, WIRES);
-    tcase_add_test(tcase, survivors_hear_who_died);
+    tcase_add_test(tcase, survivors_learn_who_died);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -11,30 +11,30 @@ Suite *suite_registry(void);
 START_TEST(a_member_joins_is_admitted_and_leaves)
 {
     ck_assert_int_eq(pair_join(2, 0, GW__WORKER), GW_OK);
-    pair_says("node 2 is joining as worker");
+    pair_expect_text("node 2 is joining as worker");
     ck_assert_uint_eq(pair.answer.node, 2);
     ck_assert_uint_eq(pair.answer.epoch, 0);
     ck_assert_int_eq(pair_join(2, 1, GW__WORKER), GW_OK);
     ck_assert_int_eq(pair_admit(2, 0, 0), GW_EINVAL);
-    pair_says("node 2 is now another process");
+    pair_expect_text("node 2 is now another process");
     ck_assert_int_eq(pair_leave(2), GW_EINVAL);
     ck_assert_int_eq(pair_join(2, 0, GW__WORKER), GW_OK);
-    pair_accuse(pair_process(2, 0), pair_process(2, 0), false);
-    pair_says("node 2 is still joining");
+    pair_suspect(pair_process(2, 0), pair_process(2, 0), false);
+    pair_expect_text("node 2 is still joining");
     ck_assert_int_eq(pair_admit(2, 0, 0), GW_OK);
-    pair_says("1 admitted from op 0 on: epoch 1");
+    pair_expect_text("1 admitted from op 0 on: epoch 1");
     ck_assert_int_eq(pair_admit(2, 0, 0), GW_EINVAL);
-    pair_says("node 2 is already active");
+    pair_expect_text("node 2 is already active");
     ck_assert_int_eq(pair_leave(2), GW_EINVAL);
-    pair_says("cannot remove 2: it is the last member");
+    pair_expect_text("cannot remove 2: it is the last member");
     ck_assert_int_eq(pair_leave(8), GW_EINVAL);
-    pair_says("node 8 does not exist");
+    pair_expect_text("node 8 does not exist");
     pair_join(5, 0, GW__WORKER);
     pair_admit(5, 0, 7);
     ck_assert_int_eq(pair_leave(2), GW_OK);
-    pair_says("node 2 has left: epoch 3");
+    pair_expect_text("node 2 has left: epoch 3");
     ck_assert_int_eq(pair_leave(2), GW_EINVAL);
-    pair_says("node 2 has already left");
+    pair_expect_text("node 2 has already left");
     pair_ring_is(1, (unsigned[]){5});
     ck_assert_uint_eq(pair.first->view.ring[0].from_op, 7);
 }
@@ -45,37 +45,39 @@ START_TEST(a_joiner_waits_no_longer)
     pair_ring_of(2);
     pair_join(3, 0, GW__WORKER);
     ck_assert_int_eq(pair_leave(3), GW_OK);
-    pair_says("node 3 has left before it was admitted");
+    pair_expect_text("node 3 has left before it was admitted");
     ck_assert_uint_eq(pair.first->view.epoch, 1); /* it was in no view */
     ck_assert_int_eq(pair_admit(3, 0, 1), GW_EINVAL);
-    pair_says("node 3 has left or is dead; it must register again");
+    pair_expect_text("node 3 has left or is dead; it must register again");
     ck_assert_int_eq(pair_leave(3), GW_EINVAL);
-    pair_says("node 3 has already left");
+    pair_expect_text("node 3 has already left");
     ck_assert_int_eq(pair_join(3, 1, GW__WORKER), GW_OK);
 }
 END_TEST
 
-START_TEST(a_number_is_given_again_only_to_another_process)
+START_TEST(a_number_is_reassigned_only_to_another_process)
 {
     pair_ring_of(3);
     ck_assert_int_eq(pair_join(1, 1, GW__WORKER), GW_EINVAL);
-    pair_says("node 1 is active as another process, which must leave or be "
-              "declared dead first");
+    pair_expect_text(
+        "node 1 is active as another process, which must leave or be "
+        "declared dead first");
     ck_assert_int_eq(pair_join(1, 0, GW__WORKER), GW_OK);
-    pair_says("node 1 is active");
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
-    pair_says("node 1 is declared dead: epoch 2");
+    pair_expect_text("node 1 is active");
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
+    pair_expect_text("node 1 is declared dead: epoch 2");
     ck_assert_int_eq(pair_join(1, 0, GW__WORKER), GW_EINVAL);
-    pair_says("node 1 is declared dead; start it again as a new process");
+    pair_expect_text(
+        "node 1 is declared dead; start it again as a new process");
     ck_assert_int_eq(pair_join(1, 1, GW__WORKER), GW_OK);
     ck_assert_int_eq(pair_join(64, 0, GW__WORKER), GW_EINVAL);
-    pair_says("node numbers must be below 64");
+    pair_expect_text("node numbers must be below 64");
     pair_join(GW__NODE_ANY, 0, GW__WORKER);
     ck_assert_uint_eq(pair.answer.node, 3);
     ck_assert_int_eq(pair_apply((struct gw__command){.kind = GW__CMD_REGISTER,
                                                      .who = {.node = 9}}),
                      GW_EINVAL);
-    pair_says("the incarnation of node 9 is missing");
+    pair_expect_text("the incarnation of node 9 is missing");
 }
 END_TEST
 
@@ -83,14 +85,14 @@ START_TEST(any_number_is_a_new_one_then_a_used_one)
 {
     pair_ring_of(GW__NODES_MAX);
     ck_assert_int_eq(pair_join(GW__NODE_ANY, 1, GW__WORKER), GW_EINVAL);
-    pair_says("all 64 numbers are taken");
-    pair_accuse(pair_process(0, 0), pair_process(17, 0), true);
+    pair_expect_text("all 64 numbers are taken");
+    pair_suspect(pair_process(0, 0), pair_process(17, 0), true);
     pair_join(GW__NODE_ANY, 1, GW__WORKER);
     ck_assert_uint_eq(pair.answer.node, 17);
 }
 END_TEST
 
-START_TEST(who_asks_for_any_number_again_has_it_already)
+START_TEST(a_repeated_request_for_any_number_keeps_it)
 {
     pair_ring_of(2);
     ck_assert_int_eq(pair_join(GW__NODE_ANY, 0, GW__WORKER), GW_OK);
@@ -100,8 +102,8 @@ START_TEST(who_asks_for_any_number_again_has_it_already)
     for (unsigned life = 0; life < 2; life++) {
         ck_assert_int_eq(pair_join(GW__NODE_ANY, life, GW__WORKER), GW_OK);
         ck_assert_uint_eq(pair.answer.node, 2 + life);
-        pair_says(life ? "node 3 is joining as worker"
-                       : "node 2 is joining as worker");
+        pair_expect_text(life ? "node 3 is joining as worker"
+                              : "node 2 is joining as worker");
     }
     struct gw__command admit = {.kind = GW__CMD_ADMIT,
                                 .admit = {.ring_epoch = 1, .count = 1}};
@@ -110,29 +112,30 @@ START_TEST(who_asks_for_any_number_again_has_it_already)
     ck_assert_int_eq(pair_apply(admit), GW_OK);
     ck_assert_int_eq(pair_join(GW__NODE_ANY, 0, GW__WORKER), GW_OK);
     ck_assert_uint_eq(pair.answer.node, 2);
-    pair_says("node 2 is active");
-    pair_accuse(pair_process(0, 0), admit.admit.joiners[0], true);
+    pair_expect_text("node 2 is active");
+    pair_suspect(pair_process(0, 0), admit.admit.joiners[0], true);
     ck_assert_int_eq(pair_join(GW__NODE_ANY, 0, GW__WORKER), GW_EINVAL);
-    pair_says("node 2 is declared dead; start it again as a new process");
+    pair_expect_text(
+        "node 2 is declared dead; start it again as a new process");
     ck_assert_int_eq(
         pair_apply((struct gw__command){.kind = GW__CMD_REGISTER,
                                         .who = {.node = GW__NODE_ANY}}),
         GW_EINVAL);
-    pair_says("the incarnation of node 4 is missing");
+    pair_expect_text("the incarnation of node 4 is missing");
 }
 END_TEST
 
 START_TEST(survivors_keep_their_order_and_joiners_come_last)
 {
     pair_ring_of(5);
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     for (unsigned i = 0; i < 5; i++)
         if (i != 1)
             pair_report(i, 3, 0, 0, 0);
     ck_assert(!pair.first->flush.open);
     pair_join(1, 1, GW__WORKER);
     ck_assert_int_eq(pair_admit(1, 1, 2), GW_EINVAL);
-    pair_says("op 2 is already complete");
+    pair_expect_text("op 2 is already complete");
     ck_assert_int_eq(pair_admit(1, 1, 9), GW_OK);
     pair_ring_is(5, (unsigned[]){0, 2, 3, 4, 1});
     ck_assert_uint_eq(pair.first->view.ring_epoch, 3);
@@ -143,10 +146,10 @@ START_TEST(only_workers_and_servers_make_epochs_and_only_the_ring_flushes)
 {
     pair_ring_of(3);
     pair_join(10, 0, GW__CONTROLLER);
-    pair_says("node 10 is active as controller");
+    pair_expect_text("node 10 is active as controller");
     ck_assert_uint_eq(pair.first->view.epoch, 1);
     pair_join(11, 0, GW__SERVER);
-    pair_says("node 11 is active as server");
+    pair_expect_text("node 11 is active as server");
     pair_join(12, 0, GW__SERVER);
     ck_assert_uint_eq(pair.first->view.epoch, 3);
     ck_assert_uint_eq(pair.first->view.ring_epoch, 1);
@@ -157,7 +160,7 @@ START_TEST(only_workers_and_servers_make_epochs_and_only_the_ring_flushes)
     ck_assert_uint_eq(pair.first->view.ring_epoch, 1);
     ck_assert(!pair.first->flush.open);
     ck_assert_int_eq(pair_admit(12, 0, 0), GW_EINVAL);
-    pair_says("node 12 is already active");
+    pair_expect_text("node 12 is already active");
     ck_assert_int_eq(pair_leave(12), GW_OK); /* it has no slots */
     pair_leave(1);
     ck_assert_uint_eq(pair.first->view.ring_epoch, 6);
@@ -167,74 +170,75 @@ END_TEST
 
 /* ---- accusations ---- */
 
-START_TEST(two_observers_convict_and_one_twice_does_not)
+START_TEST(two_observers_confirm_and_one_twice_does_not)
 {
     pair_ring_of(4);
-    ck_assert_int_eq(pair_accuse(pair_process(0, 0), pair_process(2, 0), false),
-                     GW_OK);
-    pair_says("node 2 is suspected by node 0");
-    pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
-    pair_says("node 2 is suspected by node 0");
+    ck_assert_int_eq(
+        pair_suspect(pair_process(0, 0), pair_process(2, 0), false), GW_OK);
+    pair_expect_text("node 2 is suspected by node 0");
+    pair_suspect(pair_process(0, 0), pair_process(2, 0), false);
+    pair_expect_text("node 2 is suspected by node 0");
     ck_assert_uint_eq(pair.first->view.epoch, 1);
-    pair_accuse(pair_process(3, 0), pair_process(2, 0), false);
-    pair_says("node 2 is declared dead: epoch 2");
+    pair_suspect(pair_process(3, 0), pair_process(2, 0), false);
+    pair_expect_text("node 2 is declared dead: epoch 2");
     pair_ring_is(3, (unsigned[]){0, 1, 3});
-    ck_assert_int_eq(pair_accuse(pair_process(0, 0), pair_process(2, 0), false),
+    ck_assert_int_eq(
+        pair_suspect(pair_process(0, 0), pair_process(2, 0), false), GW_EINVAL);
+    pair_expect_text("node 2 is already declared dead");
+    ck_assert_int_eq(pair_suspect(pair_process(2, 0), pair_process(0, 0), true),
                      GW_EINVAL);
-    pair_says("node 2 is already declared dead");
-    ck_assert_int_eq(pair_accuse(pair_process(2, 0), pair_process(0, 0), true),
+    pair_expect_text("node 2 is already declared dead");
+    ck_assert_int_eq(pair_suspect(pair_process(0, 0), pair_process(0, 0), true),
                      GW_EINVAL);
-    pair_says("node 2 is already declared dead");
-    ck_assert_int_eq(pair_accuse(pair_process(0, 0), pair_process(0, 0), true),
-                     GW_EINVAL);
-    pair_says("node 0 cannot suspect itself");
+    pair_expect_text("node 0 cannot suspect itself");
 }
 END_TEST
 
 START_TEST(accusations_lapse)
 {
     pair_ring_of(4);
-    pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
-    pair.now_ms += GW__ACCUSATION_LAPSE_MS + 1;
-    pair_accuse(pair_process(1, 0), pair_process(2, 0), false);
-    pair_says("node 2 is suspected by node 1");
-    pair.now_ms += GW__ACCUSATION_LAPSE_MS;
-    pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
-    pair_says("node 2 is declared dead: epoch 2");
+    pair_suspect(pair_process(0, 0), pair_process(2, 0), false);
+    pair.now_ms += GW__SUSPICION_LAPSE_MS + 1;
+    pair_suspect(pair_process(1, 0), pair_process(2, 0), false);
+    pair_expect_text("node 2 is suspected by node 1");
+    pair.now_ms += GW__SUSPICION_LAPSE_MS;
+    pair_suspect(pair_process(0, 0), pair_process(2, 0), false);
+    pair_expect_text("node 2 is declared dead: epoch 2");
 }
 END_TEST
 
 START_TEST(accusations_are_about_an_incarnation_and_by_a_member)
 {
     pair_ring_of(4);
-    pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
-    pair_accuse(pair_process(1, 0), pair_process(0, 0), true);
-    ck_assert_int_eq(pair_accuse(pair_process(1, 0), pair_process(2, 1), false),
-                     GW_EINVAL);
-    pair_says("node 2 is now another process");
-    pair_accuse(pair_process(1, 0), pair_process(2, 0), false);
-    pair_says(
+    pair_suspect(pair_process(0, 0), pair_process(2, 0), false);
+    pair_suspect(pair_process(1, 0), pair_process(0, 0), true);
+    ck_assert_int_eq(
+        pair_suspect(pair_process(1, 0), pair_process(2, 1), false), GW_EINVAL);
+    pair_expect_text("node 2 is now another process");
+    pair_suspect(pair_process(1, 0), pair_process(2, 0), false);
+    pair_expect_text(
         "node 2 is suspected by node 1"); /* node 0's accusation is void */
     pair_join(9, 0, GW__WORKER);
-    ck_assert_int_eq(pair_accuse(pair_process(9, 0), pair_process(2, 0), false),
-                     GW_EINVAL);
-    pair_says("node 9 is still joining");
+    ck_assert_int_eq(
+        pair_suspect(pair_process(9, 0), pair_process(2, 0), false), GW_EINVAL);
+    pair_expect_text("node 9 is still joining");
     pair_join(10, 0, GW__CONTROLLER);
-    pair_accuse(pair_process(10, 0), pair_process(2, 0), false);
-    pair_says("node 2 is declared dead: epoch 3");
+    pair_suspect(pair_process(10, 0), pair_process(2, 0), false);
+    pair_expect_text("node 2 is declared dead: epoch 3");
 }
 END_TEST
 
 START_TEST(of_two_members_one_observer_is_enough_but_not_for_the_last)
 {
     pair_ring_of(2);
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), false);
-    pair_says("node 1 is declared dead: epoch 2");
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), false);
+    pair_expect_text("node 1 is declared dead: epoch 2");
     pair_ring_is(1, (unsigned[]){0});
     pair_join(10, 0, GW__CONTROLLER);
     ck_assert_int_eq(
-        pair_accuse(pair_process(10, 0), pair_process(0, 0), false), GW_EINVAL);
-    pair_says("cannot remove 0: it is the last member");
+        pair_suspect(pair_process(10, 0), pair_process(0, 0), false),
+        GW_EINVAL);
+    pair_expect_text("cannot remove 0: it is the last member");
     pair_ring_is(1, (unsigned[]){0});
 }
 END_TEST
@@ -244,12 +248,12 @@ END_TEST
 START_TEST(without_its_last_member_a_ring_begins_anew)
 {
     pair_ring_of(2);
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     pair_report(0, 5, 1, 1, 0);
     ck_assert_uint_eq(pair.first->decision_count, 1);
     pair_join(10, 0, GW__CONTROLLER);
-    pair_accuse(pair_process(10, 0), pair_process(0, 0), true);
-    pair_says("node 0 is declared dead: epoch 3");
+    pair_suspect(pair_process(10, 0), pair_process(0, 0), true);
+    pair_expect_text("node 0 is declared dead: epoch 3");
     pair_ring_is(0, NULL);
     ck_assert(!pair.first->flush.open);
     ck_assert_uint_eq(pair.first->decision_count, 0);
@@ -273,7 +277,7 @@ START_TEST(a_later_incarnation_of_a_process_ends_the_former)
     later.incarnation.high++;
     c.who = later;
     ck_assert_int_eq(pair_apply(c), GW_OK);
-    pair_says("node 1 is joining as worker");
+    pair_expect_text("node 1 is joining as worker");
     ck_assert(pair.first->flush.open);
     pair_ring_is(2, (unsigned[]){0, 2});
     pair_report(0, 0, 0, 0, 0);
@@ -296,7 +300,7 @@ END_TEST
 
 /* ---- links ---- */
 
-START_TEST(link_rules_merge_and_belong_to_the_link)
+START_TEST(link_profiles_merge_and_belong_to_the_link)
 {
     pair_ring_of(3);
     struct gw__command c = {
@@ -304,7 +308,7 @@ START_TEST(link_rules_merge_and_belong_to_the_link)
         .link = {0, 1, GW__LINK_DELAY | GW__LINK_LOSS, {.delay_us = 5000}}};
     c.link.profile.loss_ppm = 10000;
     ck_assert_int_eq(pair_apply(c), GW_OK);
-    pair_says(
+    pair_expect_text(
         "link 0>1: delay 5000 us, jitter 0 us, rate 0, loss 10000 ppm, up");
     c.link.fields = GW__LINK_RATE;
     c.link.profile = (struct gw__link_profile){.rate = 1000, .delay_us = 1};
@@ -312,7 +316,7 @@ START_TEST(link_rules_merge_and_belong_to_the_link)
     ck_assert_uint_eq(pair.answer.profile.delay_us, 5000);
     ck_assert_uint_eq(pair.answer.profile.rate, 1000);
     ck_assert_uint_eq(pair.first->links[1][0].delay_us, 0);
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     pair_join(1, 1, GW__WORKER);
     ck_assert_uint_eq(pair.first->links[0][1].delay_us, 5000);
     c.link.fields = GW__LINK_CLEAR | GW__LINK_JITTER;
@@ -323,31 +327,31 @@ START_TEST(link_rules_merge_and_belong_to_the_link)
     ck_assert_uint_eq(pair.answer.profile.jitter_us, 7);
     c.link.to = 9;
     ck_assert_int_eq(pair_apply(c), GW_EINVAL);
-    pair_says("node 9 does not exist");
+    pair_expect_text("node 9 does not exist");
     c.link.to = 0;
     ck_assert_int_eq(pair_apply(c), GW_EINVAL);
-    pair_says("a link needs two different nodes; both are node 0");
+    pair_expect_text("a link needs two different nodes; both are node 0");
 }
 END_TEST
 
-START_TEST(a_cut_is_healed_and_delays_stay)
+START_TEST(a_partition_is_healed_and_delays_stay)
 {
     pair_ring_of(4);
     pair_apply((struct gw__command){
         .kind = GW__CMD_LINK, .link = {0, 2, GW__LINK_DELAY, {9, 0, 0, 0, 0}}});
     pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 12}});
-    pair_says("links taken down: 8");
+    pair_expect_text("links taken down: 8");
     ck_assert(pair.first->links[0][2].down && pair.first->links[3][1].down);
     ck_assert(!pair.first->links[0][1].down && !pair.first->links[2][3].down);
     pair_apply((struct gw__command){.kind = GW__CMD_HEAL});
-    pair_says("links taken up: 8");
+    pair_expect_text("links taken up: 8");
     ck_assert_uint_eq(pair.first->links[0][2].delay_us, 9);
     pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 6}});
-    pair_says("node 1 is on both sides");
+    pair_expect_text("node 1 is on both sides");
     pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 0}});
-    pair_says("a cut needs nodes on both sides");
+    pair_expect_text("a cut needs nodes on both sides");
     pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {1, 1 << 20}});
-    pair_says("node 20 does not exist");
+    pair_expect_text("node 20 does not exist");
 }
 END_TEST
 
@@ -358,21 +362,21 @@ Suite *suite_registry(void)
     tcase_add_checked_fixture(t, pair_setup, pair_teardown);
     tcase_add_test(t, a_member_joins_is_admitted_and_leaves);
     tcase_add_test(t, a_joiner_waits_no_longer);
-    tcase_add_test(t, a_number_is_given_again_only_to_another_process);
+    tcase_add_test(t, a_number_is_reassigned_only_to_another_process);
     tcase_add_test(t, any_number_is_a_new_one_then_a_used_one);
-    tcase_add_test(t, who_asks_for_any_number_again_has_it_already);
+    tcase_add_test(t, a_repeated_request_for_any_number_keeps_it);
     tcase_add_test(t, survivors_keep_their_order_and_joiners_come_last);
     tcase_add_test(
         t, only_workers_and_servers_make_epochs_and_only_the_ring_flushes);
-    tcase_add_test(t, two_observers_convict_and_one_twice_does_not);
+    tcase_add_test(t, two_observers_confirm_and_one_twice_does_not);
     tcase_add_test(t, accusations_lapse);
     tcase_add_test(t, accusations_are_about_an_incarnation_and_by_a_member);
     tcase_add_test(t,
                    of_two_members_one_observer_is_enough_but_not_for_the_last);
     tcase_add_test(t, without_its_last_member_a_ring_begins_anew);
     tcase_add_test(t, a_later_incarnation_of_a_process_ends_the_former);
-    tcase_add_test(t, link_rules_merge_and_belong_to_the_link);
-    tcase_add_test(t, a_cut_is_healed_and_delays_stay);
+    tcase_add_test(t, link_profiles_merge_and_belong_to_the_link);
+    tcase_add_test(t, a_partition_is_healed_and_delays_stay);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -25,25 +25,25 @@ START_TEST(an_admission_outlives_no_ring)
 {
     pair_ring_of(3);
     pair_join(7, 0, GW__WORKER);
-    pair_accuse(pair_process(1, 0), pair_process(0, 0), true);
+    pair_suspect(pair_process(1, 0), pair_process(0, 0), true);
     pair_report(1, 4, 7, 7, 3);
     pair_report(2, 4, 7, 7, 3);
     ck_assert_int_eq(admit_in(1, 7, 5), GW_EINVAL);
-    pair_says(
+    pair_expect_text(
         "the ring of epoch 1 is out of date; the current one is of epoch 2");
     ck_assert_int_eq(admit_in(2, 7, 5), GW_OK);
 }
 END_TEST
 
-START_TEST(nobody_is_admitted_to_an_op_that_is_decided)
+START_TEST(none_is_admitted_to_an_op_that_is_decided)
 {
     pair_ring_of(3);
     pair_join(7, 0, GW__WORKER);
-    pair_accuse(pair_process(1, 0), pair_process(0, 0), true);
+    pair_suspect(pair_process(1, 0), pair_process(0, 0), true);
     pair_report(1, 4, 0, 0, 0);
     pair_report(2, 4, 0, 0, 0);
     ck_assert_int_eq(admit_in(2, 7, 4), GW_EINVAL);
-    pair_says("op 4 is already decided");
+    pair_expect_text("op 4 is already decided");
     ck_assert_int_eq(admit_in(2, 7, 5), GW_OK);
 }
 END_TEST
@@ -51,14 +51,14 @@ END_TEST
 /* Only node 3 has begun op 5 when node 0 dies, and it dies before it has sent
  * anything. Op 5 begins again. The old decision must not determine its
  * contributors when node 1 completes it. */
-START_TEST(a_decision_about_an_op_that_nobody_has_begun_is_void)
+START_TEST(a_decision_about_an_op_not_begun_is_void)
 {
     pair_ring_of(4);
-    pair_accuse(pair_process(1, 0), pair_process(0, 0), true);
+    pair_suspect(pair_process(1, 0), pair_process(0, 0), true);
     for (unsigned node = 1; node < 4; node++)
         pair_report(node, node == 3 ? 5 : 4, 0, 0, 0);
     ck_assert_ptr_nonnull(gw__registry_decision(pair.first, 5));
-    pair_accuse(pair_process(1, 0), pair_process(3, 0), true);
+    pair_suspect(pair_process(1, 0), pair_process(3, 0), true);
     for (unsigned node = 1; node < 3; node++)
         ck_assert_int_eq(
             pair_apply((struct gw__command){
@@ -95,7 +95,7 @@ START_TEST(a_joiner_is_inserted_where_the_order_has_it)
 {
     static const struct gw__order numbers = {4, {0, 1, 2, 3}};
     pair_ring_of(4);
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     for (unsigned node = 0; node < 4; node++)
         if (node != 1)
             pair_report(node, 4, 0, 0, 0);
@@ -108,7 +108,7 @@ END_TEST
 
 /* Members that are not in the order keep theirs, and all keep their places in
  * the input: a member in op 5 has computed its own share. */
-START_TEST(an_order_alone_is_a_new_epoch_and_moves_no_place)
+START_TEST(an_order_alone_is_a_new_epoch_and_moves_no_position)
 {
     static const struct gw__order some = {2, {3, 1}};
     uint8_t places[GW__NODES_MAX];
@@ -121,7 +121,8 @@ START_TEST(an_order_alone_is_a_new_epoch_and_moves_no_place)
     for (unsigned i = 0; i < 4; i++)
         ck_assert_uint_eq(places[i], i);
     ck_assert_int_eq(admit_ordered(0, 6, &some), GW_EINVAL);
-    pair_says("the request admits no joiner and does not change the order");
+    pair_expect_text(
+        "the request admits no joiner and does not change the order");
 }
 END_TEST
 
@@ -147,10 +148,10 @@ Suite *suite_registry_admit(void)
     TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, pair_setup, pair_teardown);
     tcase_add_test(t, an_admission_outlives_no_ring);
-    tcase_add_test(t, nobody_is_admitted_to_an_op_that_is_decided);
-    tcase_add_test(t, a_decision_about_an_op_that_nobody_has_begun_is_void);
+    tcase_add_test(t, none_is_admitted_to_an_op_that_is_decided);
+    tcase_add_test(t, a_decision_about_an_op_not_begun_is_void);
     tcase_add_test(t, a_joiner_is_inserted_where_the_order_has_it);
-    tcase_add_test(t, an_order_alone_is_a_new_epoch_and_moves_no_place);
+    tcase_add_test(t, an_order_alone_is_a_new_epoch_and_moves_no_position);
     tcase_add_test(t, an_order_is_a_permutation);
     suite_add_tcase(suite, t);
     return suite;

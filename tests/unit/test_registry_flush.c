@@ -17,19 +17,19 @@ static const struct gw__decision *decision(uint64_t op)
 START_TEST(finals_of_every_chunk_force_forward)
 {
     pair_ring_of(3);
-    pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(2, 0), true);
     ck_assert_int_eq(pair_report(0, 4, 7, 3, 1), GW_OK);
-    pair_says("node 0 has reported for epoch 2");
+    pair_expect_text("node 0 has reported for epoch 2");
     pair_join(9, 0, GW__WORKER);
     ck_assert_int_eq(pair_admit(9, 0, 5), GW_PENDING);
-    pair_says("a decision for epoch 2 is pending; try again later");
+    pair_expect_text("a decision for epoch 2 is pending; try again later");
     pair_report(1, 4, 1, 7, 2);
-    pair_says("node 1 has reported: epoch 2 is decided");
+    pair_expect_text("node 1 has reported: epoch 2 is decided");
     ck_assert_int_eq(decision(4)->fate, GW__FORWARD);
     ck_assert_uint_eq(decision(4)->contributors, 7);
     ck_assert_uint_eq(pair.first->view.op_low_watermark, 4);
     ck_assert_int_eq(pair_report(1, 4, 0, 0, 0), GW_OK);
-    pair_says("epoch 2 is decided");
+    pair_expect_text("epoch 2 is decided");
     ck_assert_int_eq(pair_admit(9, 0, 5), GW_OK);
 }
 END_TEST
@@ -39,7 +39,7 @@ START_TEST(else_the_survivors_are_the_contributors)
     pair_ring_of(3);
     pair_join(5, 0, GW__WORKER);
     pair_admit(5, 0, 8); /* does not take part in op 7 */
-    pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(2, 0), true);
     pair_report(0, 7, 7, 3, 1);
     pair_report(1, 7, 7, 1, 1);
     pair_report(5, 8, 0, 0, 0);
@@ -71,18 +71,18 @@ END_TEST
 START_TEST(a_report_outlives_further_deaths)
 {
     pair_ring_of(4);
-    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(3, 0), true);
     pair_report(0, 4, 3, 0, 0);
     pair_report(0, 4, 15, 15, 3); /* the first counts */
     pair_report(2, 4, 15, 15, 3); /* forces FORWARD, but dies */
-    pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(2, 0), true);
     ck_assert(pair.first->flush.open);
     ck_assert_uint_eq(pair.first->view.epoch, 3);
     struct gw__command late = {.kind = GW__CMD_REPORT,
                                .who = pair_process(1, 0),
                                .flush = {.epoch = 1}};
     ck_assert_int_eq(pair_apply(late), GW_EINVAL);
-    pair_says("the report is for epoch 1; the current epoch is 3");
+    pair_expect_text("the report is for epoch 1; the current epoch is 3");
     late.flush.epoch = 2; /* node 1 is frozen, without the update of epoch 3 */
     ck_assert_int_eq(pair_apply(late), GW_OK);
     ck_assert(!pair.first->flush.open);
@@ -92,34 +92,35 @@ START_TEST(a_report_outlives_further_deaths)
 }
 END_TEST
 
-START_TEST(the_silent_are_convicted_at_the_deadline)
+START_TEST(the_silent_are_declared_dead_at_the_deadline)
 {
     pair_ring_of(4);
     ck_assert_int_eq(pair_deadline(1), GW_EINVAL);
-    pair_says("no decision is pending for epoch 1");
-    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    pair_expect_text("no decision is pending for epoch 1");
+    pair_suspect(pair_process(0, 0), pair_process(3, 0), true);
     ck_assert_int_eq(pair_deadline(2), GW_PENDING);
-    pair_says("no member has reported for epoch 2 yet");
+    pair_expect_text("no member has reported for epoch 2 yet");
     pair_report(2, 4, 7, 8, 0);
     ck_assert_int_eq(pair_deadline(1), GW_EINVAL);
     ck_assert_int_eq(pair_deadline(2), GW_OK);
-    pair_says("members declared dead without a report: 2; epoch 3 is decided");
+    pair_expect_text(
+        "members declared dead without a report: 2; epoch 3 is decided");
     pair_ring_is(1, (unsigned[]){2});
     ck_assert_uint_eq(decision(4)->contributors, 4);
     ck_assert_int_eq(pair_report(0, 4, 0, 0, 0), GW_EINVAL);
-    pair_says("node 0 is already declared dead");
+    pair_expect_text("node 0 is already declared dead");
 }
 END_TEST
 
 START_TEST(a_final_copy_from_before_an_exclusion_is_none)
 {
     pair_ring_of(4);
-    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(3, 0), true);
     pair_report(0, 4, 3, 0, 0);
     pair_report(1, 4, 3, 0, 0);
     pair_report(2, 4, 15, 7, 1);
     ck_assert_uint_eq(decision(4)->contributors, 7);
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     pair_report(0, 4, 7, 7, 2);  /* chunk 1 of the new result */
     pair_report(2, 4, 15, 7, 1); /* missed it: chunk 0 of the old one */
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
@@ -144,7 +145,7 @@ static void report_one_chunk(unsigned node, uint64_t op, uint64_t set)
 START_TEST(different_calls_cannot_go_forward)
 {
     pair_ring_of(3);
-    pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(2, 0), true);
     pair_report(0, 4, 7, 7, 1);
     report_one_chunk(1, 4, 7);
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
@@ -152,39 +153,40 @@ START_TEST(different_calls_cannot_go_forward)
 }
 END_TEST
 
-static void origin_is(uint64_t op, unsigned count, const uint8_t *nodes)
+static void initial_members_are(uint64_t op, unsigned count,
+                                const uint8_t *nodes)
 {
     ck_assert_uint_eq(decision(op)->initial_count, count);
     ck_assert_mem_eq(decision(op)->initial_members, nodes, count);
 }
 
-START_TEST(the_origin_is_the_ring_before_with_the_dead)
+START_TEST(initial_members_include_the_dead)
 {
     pair_ring_of(3);
     pair_join(7, 0, GW__WORKER);
     pair_admit(7, 0, 5);
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     ck_assert_uint_eq(pair.first->flush.before_count, 4);
     pair_report(0, 4, 1, 1, 0); /* by four chunks: op 4 has three */
-    pair_accuse(pair_process(0, 0), pair_process(7, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(7, 0), true);
     ck_assert_uint_eq(pair.first->flush.before_count, 4);
     pair_report(2, 5, 1, 1, 0);
-    origin_is(5, 4, (uint8_t[]){0, 1, 2, 7});
+    initial_members_are(5, 4, (uint8_t[]){0, 1, 2, 7});
     ck_assert_ptr_null(gw__registry_decision(pair.first, 4));
 }
 END_TEST
 
-START_TEST(who_takes_part_later_is_not_of_the_origin)
+START_TEST(who_takes_part_later_is_no_initial_member)
 {
     pair_ring_of(2);
     pair_join(7, 0, GW__WORKER);
     pair_admit(7, 0, 5);
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     pair_report(0, 4, 3, 3, 3); /* three chunks, but op 4 has two */
     pair_report(7, 4, 0, 0, 0);
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
     ck_assert_uint_eq(decision(4)->contributors, 1);
-    origin_is(4, 2, (uint8_t[]){0, 1});
+    initial_members_are(4, 2, (uint8_t[]){0, 1});
 }
 END_TEST
 
@@ -193,23 +195,23 @@ START_TEST(who_was_behind_a_join_holds_nothing)
     pair_ring_of(2);
     pair_join(7, 0, GW__WORKER);
     pair_admit(7, 0, 0); /* begun without knowing of 7 */
-    pair_accuse(pair_process(0, 0), pair_process(7, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(7, 0), true);
     pair_report(0, 0, 131, 131, 3);
     report_one_chunk(1, 0, 2);
     ck_assert_int_eq(decision(0)->fate, GW__FORWARD);
     ck_assert_uint_eq(decision(0)->contributors, 131);
-    origin_is(0, 3, (uint8_t[]){0, 1, 7});
+    initial_members_are(0, 3, (uint8_t[]){0, 1, 7});
 }
 END_TEST
 
-START_TEST(the_origin_of_an_op_stays_through_further_flushes)
+START_TEST(initial_members_stay_through_further_flushes)
 {
     pair_ring_of(4);
-    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(3, 0), true);
     for (unsigned i = 0; i < 3; i++)
         pair_report(i, 4, 0, 0, 0);
-    origin_is(4, 4, (uint8_t[]){0, 1, 2, 3});
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    initial_members_are(4, 4, (uint8_t[]){0, 1, 2, 3});
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     ck_assert_uint_eq(pair.first->flush.before_count, 3);
     struct gw__command two = {.kind = GW__CMD_REPORT,
                               .who = pair_process(0, 0),
@@ -226,8 +228,8 @@ START_TEST(the_origin_of_an_op_stays_through_further_flushes)
     pair_apply(two);
     ck_assert_int_eq(decision(4)->fate, GW__FORWARD);
     ck_assert_uint_eq(decision(4)->contributors, 7);
-    origin_is(4, 4, (uint8_t[]){0, 1, 2, 3});
-    origin_is(5, 3, (uint8_t[]){0, 1, 2});
+    initial_members_are(4, 4, (uint8_t[]){0, 1, 2, 3});
+    initial_members_are(5, 3, (uint8_t[]){0, 1, 2});
 }
 END_TEST
 
@@ -236,10 +238,10 @@ START_TEST(a_snapshot_keeps_origins_and_the_ring_before)
     static uint8_t bytes[1 << 18];
     struct gw_error why;
     pair_ring_of(4);
-    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(3, 0), true);
     for (unsigned i = 0; i < 3; i++)
         pair_report(i, 4, 0, 0, 0);
-    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     size_t used = gw__registry_snapshot(pair.first, bytes, sizeof bytes);
     ck_assert_int_eq(gw__registry_restore(pair.second, bytes, used, &why),
                      GW_OK);
@@ -247,7 +249,7 @@ START_TEST(a_snapshot_keeps_origins_and_the_ring_before)
     pair_report(0, 4, 7, 7, 3);
     pair_report(2, 4, 0, 0, 0);
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE); /* three chunks of 4 */
-    origin_is(4, 4, (uint8_t[]){0, 1, 2, 3});
+    initial_members_are(4, 4, (uint8_t[]){0, 1, 2, 3});
 }
 END_TEST
 
@@ -257,7 +259,7 @@ START_TEST(every_open_op_is_decided_and_old_decisions_are_forgotten)
     pair_ring_of(2);
     for (uint64_t round = 0; round < ROUNDS; round++) {
         unsigned life = (unsigned)round;
-        pair_accuse(pair_process(0, 0), pair_process(1, life), true);
+        pair_suspect(pair_process(0, 0), pair_process(1, life), true);
         struct gw__command c = {.kind = GW__CMD_REPORT,
                                 .who = pair_process(0, 0),
                                 .flush = {.epoch = pair.first->view.epoch}};
@@ -284,14 +286,14 @@ Suite *suite_registry_flush(void)
     tcase_add_test(t, else_the_survivors_are_the_contributors);
     tcase_add_test(t, who_did_not_take_part_is_not_counted);
     tcase_add_test(t, a_report_outlives_further_deaths);
-    tcase_add_test(t, the_silent_are_convicted_at_the_deadline);
+    tcase_add_test(t, the_silent_are_declared_dead_at_the_deadline);
     tcase_add_test(t, a_final_copy_from_before_an_exclusion_is_none);
     tcase_add_test(t, different_calls_cannot_go_forward);
     tcase_add_test(t, every_open_op_is_decided_and_old_decisions_are_forgotten);
-    tcase_add_test(t, the_origin_is_the_ring_before_with_the_dead);
-    tcase_add_test(t, who_takes_part_later_is_not_of_the_origin);
+    tcase_add_test(t, initial_members_include_the_dead);
+    tcase_add_test(t, who_takes_part_later_is_no_initial_member);
     tcase_add_test(t, who_was_behind_a_join_holds_nothing);
-    tcase_add_test(t, the_origin_of_an_op_stays_through_further_flushes);
+    tcase_add_test(t, initial_members_stay_through_further_flushes);
     tcase_add_test(t, a_snapshot_keeps_origins_and_the_ring_before);
     suite_add_tcase(suite, t);
     return suite;

@@ -29,7 +29,7 @@ START_TEST(a_repeated_request_gets_its_answer_and_does_nothing)
     pair_apply(from_client(1, 3));
     ck_assert_uint_eq(pair.answer.node, 1);
     ck_assert_int_eq(pair_apply(from_client(1, 2)), GW_EINVAL);
-    pair_says("request 2 of this client is out of date; the last was 3");
+    pair_expect_text("request 2 of this client is out of date; the last was 3");
     pair_apply(from_client(2, 1));
     ck_assert_uint_eq(pair.answer.node, 2);
 }
@@ -43,7 +43,7 @@ START_TEST(a_refusal_is_an_answer_too)
     pair_ring_of(2);
     c.who = pair_process(0, 0);
     ck_assert_int_eq(pair_apply(c), GW_EINVAL);
-    pair_says("node 0 does not exist");
+    pair_expect_text("node 0 does not exist");
     ck_assert_uint_eq(pair.answer.epoch, 0);
 }
 END_TEST
@@ -64,14 +64,15 @@ START_TEST(the_client_that_was_idle_longest_is_forgotten)
     for (unsigned i = 0; i < GW__CLIENTS_MAX; i++, pair.now_ms++)
         pair_apply(from_client(i + 1, 1));
     ck_assert_int_eq(pair_apply(from_client(9999, 1)), GW_PENDING);
-    pair_says("256 clients are busy; try again later");
+    pair_expect_text("256 clients are busy; try again later");
     pair.now_ms += GW__CLIENT_IDLE_MS - GW__CLIENTS_MAX;
     pair_apply(from_client(1, 1)); /* the client repeats: it is not idle */
     pair.now_ms++;
     ck_assert_int_ne(pair_apply(from_client(9999, 1)), GW_PENDING);
     ck_assert_int_eq(pair_apply(from_client(2, 2)), GW_ECLOSED);
-    pair_says("this client is unknown or was removed; it must connect again "
-              "with a new id");
+    pair_expect_text(
+        "this client is unknown or was removed; it must connect again "
+        "with a new id");
     pair_apply(from_client(1, 1));
     ck_assert_uint_eq(pair.answer.node, 0);
 }
@@ -101,7 +102,7 @@ START_TEST(every_index_counts_once)
     used = gw__registry_apply(pair.first, bytes, used, pair.first->index, out);
     ck_assert_int_eq(gw__answer_decode(out, used, &pair.answer, NULL), GW_OK);
     ck_assert_int_eq(pair.answer.code, GW_EINVAL);
-    pair_says("this entry was applied before");
+    pair_expect_text("this entry was applied before");
     ck_assert_uint_eq(gw__registry_digest(pair.first), digest);
 }
 END_TEST
@@ -156,15 +157,15 @@ START_TEST(commands_survive_the_journey)
 }
 END_TEST
 
-START_TEST(what_is_cut_or_long_or_strange_is_refused)
+START_TEST(truncated_long_or_invalid_input_is_refused)
 {
     uint8_t bytes[GW__COMMAND_BYTES_MAX + 1];
     struct gw__command back;
     for (unsigned kind = 0; kind < GW__COMMAND_KINDS; kind++) {
         struct gw__command c = full((enum gw__command_kind)kind);
         size_t used = gw__command_encode(&c, bytes, sizeof bytes);
-        for (size_t cut = 0; cut < used; cut += cut < 99 ? 1 : 97)
-            ck_assert_int_eq(gw__command_decode(bytes, cut, &back, NULL),
+        for (size_t length = 0; length < used; length += length < 99 ? 1 : 97)
+            ck_assert_int_eq(gw__command_decode(bytes, length, &back, NULL),
                              GW_EDATA);
         bytes[used] = 0;
         ck_assert_int_eq(gw__command_decode(bytes, used + 1, &back, NULL),
@@ -175,10 +176,10 @@ START_TEST(what_is_cut_or_long_or_strange_is_refused)
         ck_assert_uint_ne(gw__registry_digest(pair.first), digest); /* index */
         bytes[2] = 2;
         pair_apply_bytes(bytes, used);
-        pair_says("the command is not of version 4");
+        pair_expect_text("the command is not of version 4");
     }
     pair_apply_bytes("", 0);
-    pair_says("malformed command of 0 bytes");
+    pair_expect_text("malformed command of 0 bytes");
 }
 END_TEST
 
@@ -346,9 +347,10 @@ START_TEST(a_damaged_snapshot_is_refused_or_a_state)
     uint8_t *snapshot = malloc(bytes), *damaged = malloc(bytes);
     ck_assert(snapshot && damaged);
     gw__registry_snapshot(pair.first, snapshot, bytes);
-    for (size_t cut = 0; cut < bytes; cut += 37)
-        ck_assert_int_eq(gw__registry_restore(pair.second, snapshot, cut, NULL),
-                         GW_EDATA);
+    for (size_t length = 0; length < bytes; length += 37)
+        ck_assert_int_eq(
+            gw__registry_restore(pair.second, snapshot, length, NULL),
+            GW_EDATA);
     ck_assert_uint_eq(pair.second->view.epoch, 0);
     for (unsigned i = 0; i < 2000; i++) {
         memcpy(damaged, snapshot, bytes);
@@ -379,7 +381,7 @@ Suite *suite_registry_log(void)
     tcase_add_test(t, controllers_are_not_remembered);
     tcase_add_test(t, every_index_counts_once);
     tcase_add_test(t, commands_survive_the_journey);
-    tcase_add_test(t, what_is_cut_or_long_or_strange_is_refused);
+    tcase_add_test(t, truncated_long_or_invalid_input_is_refused);
     tcase_add_loop_test(t, replicas_agree_also_after_a_snapshot, 1, 4);
     tcase_add_test(t, a_damaged_snapshot_is_refused_or_a_state);
     suite_add_tcase(suite, t);

@@ -35,7 +35,7 @@ static const struct gw__slot_route *slot_at(unsigned slot)
 }
 
 /* Completes all copies and handovers. */
-static void settle(void)
+static void complete_moves(void)
 {
     for (bool more = true; more;) {
         more = false;
@@ -62,15 +62,16 @@ static void servers_of(unsigned count)
         ck_assert_int_eq(pair_join(SERVER + i, 0, GW__SERVER), GW_OK);
 }
 
-START_TEST(slots_are_placed_when_enough_servers_are_there)
+START_TEST(slots_are_assigned_when_enough_servers_are_there)
 {
     servers_of(1);
     ck_assert_int_eq(routes(6, 2, 2), GW_OK);
-    pair_says("6 slots with 2 replicas, created for 2 servers");
+    pair_expect_text("6 slots with 2 replicas, created for 2 servers");
     ck_assert_int_eq(routes(6, 2, 2), GW_OK);
     ck_assert_int_eq(routes(6, 3, 2), GW_EMISMATCH);
-    pair_says("the slots exist already: 6 slots with 2 replicas, created for 2 "
-              "servers");
+    pair_expect_text(
+        "the slots exist already: 6 slots with 2 replicas, created for 2 "
+        "servers");
     ck_assert_int_eq(routes(0, 3, 2), GW_EINVAL);
     ck_assert_uint_eq(slot_at(0)->term, 0);
     ck_assert_int_eq(pair_join(SERVER + 1, 0, GW__SERVER), GW_OK);
@@ -86,13 +87,13 @@ START_TEST(a_table_has_a_number)
     struct gw__command c = {.kind = GW__CMD_TABLE,
                             .table = {.name = "w", .width = 3}};
     ck_assert_int_eq(pair_apply(c), GW_EINVAL);
-    pair_says("there is no parameter server yet");
+    pair_expect_text("there is no parameter server yet");
     routes(6, 2, 2);
     ck_assert_int_eq(pair_apply(c), GW_OK);
     strcpy(c.table.name, "bias");
     ck_assert_int_eq(pair_apply(c), GW_OK);
     ck_assert_uint_eq(pair.answer.table, 1);
-    pair_says("table bias has number 1");
+    pair_expect_text("table bias has number 1");
     c.table.width = 4;
     ck_assert_int_eq(pair_apply(c), GW_EMISMATCH);
 }
@@ -112,19 +113,19 @@ START_TEST(only_the_primary_promotes_and_hands_over)
         on_slot(GW__CMD_PROMOTE, other, i, slot.term, slot.learner), GW_EINVAL);
     ck_assert_int_eq(on_slot(GW__CMD_PROMOTE, 40, i, slot.term, slot.learner),
                      GW_EINVAL);
-    pair_says("node 40 does not exist");
+    pair_expect_text("node 40 does not exist");
     pair_join(40, 0, GW__OBSERVER);
     ck_assert_int_eq(on_slot(GW__CMD_HANDOVER, 40, i, slot.term, slot.learner),
                      GW_EINVAL);
-    pair_says("node 40 is not a server");
+    pair_expect_text("node 40 is not a server");
     ck_assert_int_eq(on_slot(GW__CMD_PROMOTE, slot.primary, 6, slot.term, 0),
                      GW_EINVAL);
-    pair_says("slot 6 does not exist");
+    pair_expect_text("slot 6 does not exist");
     ck_assert_int_eq(
         on_slot(GW__CMD_PROMOTE, slot.primary, i, slot.term + 1, slot.learner),
         GW_EINVAL);
     ck_assert_uint_eq(slot_at(i)->term, slot.term);
-    settle();
+    complete_moves();
     ck_assert(!gw__routes_is_empty(&pair.first->routes, SERVER + 2));
 }
 END_TEST
@@ -135,10 +136,10 @@ START_TEST(the_dead_leave_their_slots_in_the_same_entry)
     routes(6, 2, 3);
     pair_join(1, 0, GW__CONTROLLER);
     uint64_t epoch = pair.first->view.epoch;
-    pair_accuse(pair_process(1, 0), pair_process(SERVER, 0), true);
+    pair_suspect(pair_process(1, 0), pair_process(SERVER, 0), true);
     ck_assert_uint_eq(pair.first->view.epoch, epoch + 1);
     ck_assert(gw__routes_is_empty(&pair.first->routes, SERVER));
-    settle();
+    complete_moves();
     for (unsigned i = 0; i < 6; i++)
         ck_assert_uint_eq(slot_at(i)->count, 2);
 }
@@ -150,22 +151,22 @@ START_TEST(who_alone_has_a_slot_cannot_leave_but_can_die)
     routes(6, 1, 2);
     ck_assert_int_eq(pair_leave(SERVER), GW_EINVAL);
     ck_assert_int_eq(drain(SERVER), GW_OK);
-    pair_says("node 10 hands over its slots");
-    settle();
+    pair_expect_text("node 10 hands over its slots");
+    complete_moves();
     ck_assert_int_eq(pair_leave(SERVER), GW_OK);
     ck_assert_uint_eq(pair.first->routes.drained, 0);
     drain(SERVER + 1);
-    settle(); /* no server can take them */
+    complete_moves(); /* no server can take them */
     ck_assert_int_eq(pair_leave(SERVER + 1), GW_EINVAL);
-    pair_says("node 11 cannot leave: it has the only copy of slot 0");
+    pair_expect_text("node 11 cannot leave: it has the only copy of slot 0");
     pair_join(1, 0, GW__CONTROLLER);
-    pair_accuse(pair_process(1, 0), pair_process(SERVER + 1, 0), true);
-    pair_says("node 11 is declared dead: epoch 4");
+    pair_suspect(pair_process(1, 0), pair_process(SERVER + 1, 0), true);
+    pair_expect_text("node 11 is declared dead: epoch 4");
     ck_assert_uint_eq(slot_at(0)->primary, GW__NO_NODE);
 }
 END_TEST
 
-static void accuse_alone(unsigned by, unsigned node)
+static void suspect_alone(unsigned by, unsigned node)
 {
     pair_apply((struct gw__command){
         .kind = GW__CMD_SUSPECT,
@@ -175,16 +176,16 @@ static void accuse_alone(unsigned by, unsigned node)
 
 /* Two accusations that were proposed at once, when each slot still had the
  * other server. */
-START_TEST(one_word_alone_costs_no_slot_its_last_replica)
+START_TEST(one_suspicion_costs_no_slot_its_last_replica)
 {
     servers_of(2);
     routes(6, 2, 2);
-    settle();
+    complete_moves();
     pair_join(1, 0, GW__CONTROLLER);
-    accuse_alone(1, SERVER);
-    pair_says("node 10 is declared dead: epoch 3");
-    accuse_alone(1, SERVER + 1);
-    pair_says("node 11 cannot leave: it has the only copy of slot 0");
+    suspect_alone(1, SERVER);
+    pair_expect_text("node 10 is declared dead: epoch 3");
+    suspect_alone(1, SERVER + 1);
+    pair_expect_text("node 11 cannot leave: it has the only copy of slot 0");
     for (unsigned i = 0; i < 6; i++)
         ck_assert_uint_eq(slot_at(i)->primary, SERVER + 1);
 }
@@ -196,7 +197,7 @@ START_TEST(workers_and_servers_outside_of_the_ring_are_active_at_once)
                             .who = pair_process(5, 0),
                             .join = {.role = GW__WORKER}};
     ck_assert_int_eq(pair_apply(c), GW_OK);
-    pair_says("node 5 is active as worker");
+    pair_expect_text("node 5 is active as worker");
     ck_assert_uint_eq(pair.first->view.epoch, 1);
     ck_assert_uint_eq(pair.first->view.ring_count, 0);
     ck_assert_int_eq(pair_apply(c), GW_OK);
@@ -211,12 +212,12 @@ Suite *suite_registry_routes(void)
     Suite *suite = suite_create("registry_routes");
     TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, pair_setup, pair_teardown);
-    tcase_add_test(t, slots_are_placed_when_enough_servers_are_there);
+    tcase_add_test(t, slots_are_assigned_when_enough_servers_are_there);
     tcase_add_test(t, a_table_has_a_number);
     tcase_add_test(t, only_the_primary_promotes_and_hands_over);
     tcase_add_test(t, the_dead_leave_their_slots_in_the_same_entry);
     tcase_add_test(t, who_alone_has_a_slot_cannot_leave_but_can_die);
-    tcase_add_test(t, one_word_alone_costs_no_slot_its_last_replica);
+    tcase_add_test(t, one_suspicion_costs_no_slot_its_last_replica);
     tcase_add_test(t,
                    workers_and_servers_outside_of_the_ring_are_active_at_once);
     suite_add_tcase(suite, t);

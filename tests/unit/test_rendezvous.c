@@ -86,7 +86,7 @@ static void forget(struct comer *comers, unsigned count)
         free(comers[i].table);
 }
 
-static void expect_all_met(struct comer *comers, unsigned count)
+static void expect_all_joined(struct comer *comers, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         ck_assert_msg(comers[i].err == GW_OK, "rank %u: %s", i,
@@ -118,11 +118,11 @@ START_TEST(everyone_gets_every_address)
     comers[4].address_bytes = 0;
     comers[5].address_bytes = GW__ADDRESS_MAX;
     run(comers, RANKS_MAX);
-    expect_all_met(comers, RANKS_MAX);
+    expect_all_joined(comers, RANKS_MAX);
 }
 END_TEST
 
-START_TEST(a_rank_alone_meets_itself)
+START_TEST(a_rank_alone_completes)
 {
     struct gw__address mine = {.bytes = 3, .blob = "me"}, table[1];
     ck_assert_int_eq(gw__rendezvous(NULL, 0, 1, &mine, table, 0, NULL), GW_OK);
@@ -137,7 +137,7 @@ START_TEST(rank_0_may_come_last)
     prepare(comers, 3, 3);
     comers[0].delay_ms = 150;
     run(comers, 3);
-    expect_all_met(comers, 3);
+    expect_all_joined(comers, 3);
 }
 END_TEST
 
@@ -147,7 +147,7 @@ START_TEST(the_endpoint_can_be_used_again_at_once)
     prepare(comers, 2, 2);
     for (int i = 0; i < 5; i++) {
         run(comers, 2);
-        expect_all_met(comers, 2);
+        expect_all_joined(comers, 2);
     }
 }
 END_TEST
@@ -167,11 +167,11 @@ START_TEST(names_of_hosts_are_resolved)
     prepare(comers, 2, 2);
     comers[0].endpoint = comers[1].endpoint = endpoint;
     run(comers, 2);
-    expect_all_met(comers, 2);
+    expect_all_joined(comers, 2);
 }
 END_TEST
 
-START_TEST(who_is_missing_is_told_to_all)
+START_TEST(who_is_missing_is_reported_to_all)
 {
     struct comer comers[2];
     prepare(comers, 2, 4);
@@ -212,7 +212,7 @@ START_TEST(without_rank_0_it_is_named)
 }
 END_TEST
 
-START_TEST(two_claims_to_one_rank_are_told_to_both)
+START_TEST(two_joins_as_one_rank_are_reported_to_both)
 {
     struct comer comers[4];
     prepare(comers, 4, 4);
@@ -230,7 +230,7 @@ START_TEST(two_claims_to_one_rank_are_told_to_both)
 }
 END_TEST
 
-START_TEST(two_ranks_0_are_told_so)
+START_TEST(two_ranks_0_are_reported)
 {
     struct comer comers[2];
     prepare(comers, 2, 3);
@@ -245,7 +245,7 @@ START_TEST(two_ranks_0_are_told_so)
 }
 END_TEST
 
-START_TEST(other_sizes_are_told_to_both)
+START_TEST(other_sizes_are_reported_to_both)
 {
     struct comer comers[2];
     prepare(comers, 2, 4);
@@ -279,7 +279,7 @@ START_TEST(an_endpoint_that_is_none_is_unreachable)
 END_TEST
 
 /* The endpoint belongs to another program. */
-START_TEST(a_taken_endpoint_is_unreachable)
+START_TEST(an_endpoint_in_use_is_unreachable)
 {
     struct gw__address mine = {.bytes = 1}, table[2];
     struct gw_error why;
@@ -323,7 +323,7 @@ START_TEST(rubbish_is_ignored)
     snprintf(endpoint, sizeof endpoint, "%s", comers[0].endpoint);
     pthread_create(&babbler, NULL, babble, endpoint);
     run(comers, 2);
-    expect_all_met(comers, 2);
+    expect_all_joined(comers, 2);
     pthread_join(babbler, NULL);
 }
 END_TEST
@@ -335,7 +335,7 @@ START_TEST(a_key_keeps_others_out)
     prepare(comers, 2, 2);
     comers[0].key_file = comers[1].key_file = file.path;
     run(comers, 2);
-    expect_all_met(comers, 2);
+    expect_all_joined(comers, 2);
     const char *notice = notice_listen();
     comers[0].timeout_ms = comers[1].timeout_ms = 300;
     comers[1].key_file = NULL;
@@ -358,17 +358,17 @@ Suite *suite_rendezvous(void)
     TCase *tests = tcase_create("rendezvous");
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, everyone_gets_every_address);
-    tcase_add_test(tests, a_rank_alone_meets_itself);
+    tcase_add_test(tests, a_rank_alone_completes);
     tcase_add_test(tests, rank_0_may_come_last);
     tcase_add_test(tests, the_endpoint_can_be_used_again_at_once);
     tcase_add_test(tests, names_of_hosts_are_resolved);
-    tcase_add_test(tests, who_is_missing_is_told_to_all);
+    tcase_add_test(tests, who_is_missing_is_reported_to_all);
     tcase_add_test(tests, without_rank_0_it_is_named);
-    tcase_add_test(tests, two_claims_to_one_rank_are_told_to_both);
-    tcase_add_test(tests, two_ranks_0_are_told_so);
-    tcase_add_test(tests, other_sizes_are_told_to_both);
+    tcase_add_test(tests, two_joins_as_one_rank_are_reported_to_both);
+    tcase_add_test(tests, two_ranks_0_are_reported);
+    tcase_add_test(tests, other_sizes_are_reported_to_both);
     tcase_add_test(tests, an_endpoint_that_is_none_is_unreachable);
-    tcase_add_test(tests, a_taken_endpoint_is_unreachable);
+    tcase_add_test(tests, an_endpoint_in_use_is_unreachable);
     tcase_add_test(tests, rubbish_is_ignored);
     tcase_add_test(tests, a_key_keeps_others_out);
     suite_add_tcase(suite, tests);

@@ -4,7 +4,7 @@
  * contributors, averages, other collectives, leaving. Deaths are in
  * test_ring_death.c, joining in test_ring_join.c.
  */
-#include "ring_crew.h"
+#include "ring_members.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,41 +14,42 @@
 
 Suite *suite_ring(void);
 
-static struct crew crew;
+static struct ring_members members;
 
 static void teardown(void)
 {
-    crew_stop(&crew);
+    members_stop(&members);
 }
 
 static const char *const wires[] = {"shm", "ipc", "tcp"};
 
 START_TEST(each_contributes_once)
 {
-    const struct crew_plan plan = {.members = 4, .seats = 4, .wire = wires[_i]};
-    ring_crew_start(&crew, &plan);
-    crew_await_all(&crew, _i == 0 ? 200 : 40);
-    ring_crew_end(&crew);
+    const struct members_plan plan = {
+        .members = 4, .processes = 4, .wire = wires[_i]};
+    ring_members_start(&members, &plan);
+    members_await_all(&members, _i == 0 ? 200 : 40);
+    ring_members_end(&members);
     for (unsigned i = 0; i < 4; i++) {
-        const struct gw_ring_status *s = &crew_seat(&crew, i)->status;
+        const struct gw_ring_status *s = &member_process(&members, i)->status;
         ck_assert(s->member);
         ck_assert_uint_eq(s->size, 4);
         ck_assert_uint_eq(s->epoch, 1);
         ck_assert_uint_eq(s->ops_done, s->op);
         ck_assert_uint_eq(s->recoveries, 0);
         for (uint64_t op = 0; op + 1 < s->op; op++)
-            ck_assert_uint_eq(crew_seat(&crew, i)->records[op].contributors,
-                              15);
+            ck_assert_uint_eq(
+                member_process(&members, i)->records[op].contributors, 15);
     }
 }
 END_TEST
 
 START_TEST(one_member_needs_no_wire)
 {
-    const struct crew_plan plan = {.members = 1, .seats = 1};
-    ring_crew_start(&crew, &plan);
-    crew_await_all(&crew, 100);
-    ring_crew_end(&crew);
+    const struct members_plan plan = {.members = 1, .processes = 1};
+    ring_members_start(&members, &plan);
+    members_await_all(&members, 100);
+    ring_members_end(&members);
 }
 END_TEST
 
@@ -56,29 +57,32 @@ END_TEST
 
 START_TEST(what_a_leaver_gave_counts)
 {
-    const struct crew_plan plan = {.members = 4, .seats = 4, .wire = wires[_i]};
-    ring_crew_start(&crew, &plan);
-    crew_await_all(&crew, 20);
-    atomic_store(&crew_seat(&crew, 2)->leaves, true);
-    crew_await_state(&crew, 2, CREW_LEFT);
-    uint64_t last = crew_seat(&crew, 2)->status.op; /* it has not done */
-    crew_await_size(&crew, 3);
-    ring_crew_end(&crew);
-    const struct crew_seat *seat = crew_seat(&crew, 0);
-    for (uint64_t op = 0; op + 1 < seat->status.op; op++)
-        ck_assert_uint_eq(seat->records[op].contributors, op < last ? 15 : 11);
+    const struct members_plan plan = {
+        .members = 4, .processes = 4, .wire = wires[_i]};
+    ring_members_start(&members, &plan);
+    members_await_all(&members, 20);
+    atomic_store(&member_process(&members, 2)->leaves, true);
+    members_await_state(&members, 2, PROCESS_LEFT);
+    uint64_t last =
+        member_process(&members, 2)->status.op; /* it has not done */
+    members_await_size(&members, 3);
+    ring_members_end(&members);
+    const struct member_process *process = member_process(&members, 0);
+    for (uint64_t op = 0; op + 1 < process->status.op; op++)
+        ck_assert_uint_eq(process->records[op].contributors,
+                          op < last ? 15 : 11);
 }
 END_TEST
 
 /* All but one leave; the last member cannot leave. */
-static enum gw_err leave_in_turn(struct crew *c, struct gw_ring *ring,
+static enum gw_err leave_in_turn(struct ring_members *c, struct gw_ring *ring,
                                  struct gw_error *why)
 {
-    enum gw_err err = crew_turn(c, ring, why);
-    if (err || c->head->ops != 5 + 3 * c->seat)
+    enum gw_err err = members_run_op(c, ring, why);
+    if (err || c->head->ops != 5 + 3 * c->number)
         return err;
-    if (c->seat < 2) {
-        atomic_store(&crew_seat(c, c->seat)->leaves, true);
+    if (c->number < 2) {
+        atomic_store(&member_process(c, c->number)->leaves, true);
         return GW_OK;
     }
     struct gw_error reason;
@@ -90,30 +94,30 @@ static enum gw_err leave_in_turn(struct crew *c, struct gw_ring *ring,
 
 START_TEST(the_last_cannot_leave)
 {
-    const struct crew_plan plan = {
-        .members = 3, .seats = 3, .turn = leave_in_turn};
-    ring_crew_start(&crew, &plan);
-    crew_await_state(&crew, 0, CREW_LEFT);
-    crew_await_state(&crew, 1, CREW_LEFT);
-    crew_await_ops(&crew, 2, 20);
-    ring_crew_end(&crew);
+    const struct members_plan plan = {
+        .members = 3, .processes = 3, .turn = leave_in_turn};
+    ring_members_start(&members, &plan);
+    members_await_state(&members, 0, PROCESS_LEFT);
+    members_await_state(&members, 1, PROCESS_LEFT);
+    members_await_ops(&members, 2, 20);
+    ring_members_end(&members);
 }
 END_TEST
 
 /* ---- other calls ---- */
 
-static enum gw_err average(struct crew *c, struct gw_ring *ring,
+static enum gw_err average(struct ring_members *c, struct gw_ring *ring,
                            struct gw_error *why)
 {
     enum { COUNT = 1000 };
     float in[COUNT], want = 0;
     struct gw_ring_result result;
     for (unsigned i = 0; i < COUNT; i++)
-        in[i] = (float)(c->seat + 1);
+        in[i] = (float)(c->number + 1);
     const struct gw_ring_call call = {
         .in = in, .out = in, .count = COUNT, .type = GW_F32, .op = GW_AVG};
     enum gw_err err = gw_ring_allreduce(ring, &call, &result, why);
-    for (unsigned i = 0; i < CREW_SEATS; i++)
+    for (unsigned i = 0; i < MEMBERS_PROCESSES; i++)
         if (result.contributors >> i & 1)
             want += (float)(i + 1);
     want /= (float)__builtin_popcountll(result.contributors);
@@ -121,15 +125,16 @@ static enum gw_err average(struct crew *c, struct gw_ring *ring,
         if (in[i] != want)
             err = gw_fail(why, GW_EWRONG, "average %g, not %g", (double)in[i],
                           (double)want);
-    return err ? err : crew_turn(c, ring, why);
+    return err ? err : members_run_op(c, ring, why);
 }
 
 START_TEST(averages_are_of_the_contributors)
 {
-    const struct crew_plan plan = {.members = 3, .seats = 3, .turn = average};
-    ring_crew_start(&crew, &plan);
-    crew_await_all(&crew, 10);
-    ring_crew_end(&crew);
+    const struct members_plan plan = {
+        .members = 3, .processes = 3, .turn = average};
+    ring_members_start(&members, &plan);
+    members_await_all(&members, 10);
+    ring_members_end(&members);
 }
 END_TEST
 
@@ -145,7 +150,7 @@ static enum gw_err expect_refusal(struct gw_ring *ring,
 }
 
 /* A refused call does not begin. */
-static enum gw_err wrong_calls(struct crew *c, struct gw_ring *ring,
+static enum gw_err wrong_calls(struct ring_members *c, struct gw_ring *ring,
                                struct gw_error *why)
 {
     struct gw_ring_call call = {
@@ -162,62 +167,63 @@ static enum gw_err wrong_calls(struct crew *c, struct gw_ring *ring,
     call.count = 0; /* valid: nothing is reduced */
     if (!err)
         err = gw_ring_allreduce(ring, &call, NULL, why);
-    return err ? err : crew_turn(c, ring, why);
+    return err ? err : members_run_op(c, ring, why);
 }
 
 START_TEST(wrong_calls_are_refused)
 {
-    const struct crew_plan plan = {
-        .members = 2, .seats = 2, .turn = wrong_calls};
-    ring_crew_start(&crew, &plan);
-    crew_await_all(&crew, 10);
-    ring_crew_end(&crew);
+    const struct members_plan plan = {
+        .members = 2, .processes = 2, .turn = wrong_calls};
+    ring_members_start(&members, &plan);
+    members_await_all(&members, 10);
+    ring_members_end(&members);
 }
 END_TEST
 
 /* Members that make different calls get an error and do not wait. */
-static enum gw_err differ(struct crew *c, struct gw_ring *ring,
+static enum gw_err differ(struct ring_members *c, struct gw_ring *ring,
                           struct gw_error *why)
 {
     struct gw_ring_result result;
     struct gw_error reason;
     const struct gw_ring_call call = {
-        .in = c->in, .count = 10 + c->seat, .type = GW_I64, .op = GW_SUM};
+        .in = c->in, .count = 10 + c->number, .type = GW_I64, .op = GW_SUM};
     enum gw_err err = gw_ring_allreduce(ring, &call, &result, &reason);
     if (err != GW_EMISMATCH)
         return gw_fail(why, GW_EWRONG, "%s: %s", gw_err_name(err), reason.text);
-    atomic_store(&crew_seat(c, c->seat)->state, CREW_DONE);
+    atomic_store(&member_process(c, c->number)->state, PROCESS_DONE);
     return GW_EMISMATCH;
 }
 
 START_TEST(different_calls_are_an_error)
 {
-    const struct crew_plan plan = {.members = 2, .seats = 2, .turn = differ};
-    ring_crew_start(&crew, &plan);
+    const struct members_plan plan = {
+        .members = 2, .processes = 2, .turn = differ};
+    ring_members_start(&members, &plan);
     for (unsigned i = 0; i < 2; i++) {
         uint64_t begin = gw_now_ns();
-        while (!crew_seat(&crew, i)->text[0] &&
+        while (!member_process(&members, i)->text[0] &&
                gw_now_ns() - begin < 10000000000)
             ;
-        ck_assert_msg(strncmp(crew_seat(&crew, i)->text, "GW_EMISMATCH", 12) ==
-                          0,
-                      "node %u: %s", i, crew_seat(&crew, i)->text);
+        ck_assert_msg(
+            strncmp(member_process(&members, i)->text, "GW_EMISMATCH", 12) == 0,
+            "node %u: %s", i, member_process(&members, i)->text);
     }
 }
 END_TEST
 
 /* ---- a diverged state ---- */
 
-static enum gw_err spoil(struct crew *c, struct gw_ring *ring,
+static enum gw_err spoil(struct ring_members *c, struct gw_ring *ring,
                          struct gw_error *why)
 {
     struct gw_error reason = {0};
-    enum gw_err err = crew_turn(c, ring, why);
+    enum gw_err err = members_run_op(c, ring, why);
     if (err || c->head->ops != 5)
         return err;
-    c->head->sum ^= c->seat == 1;
+    c->head->sum ^= c->number == 1;
     err = gw_ring_check(ring, &reason);
-    c->head->sum ^= c->seat == 1;
+    c->head->sum ^= c->number == 1;
     if (err != GW_EWRONG || !strstr(reason.text, "state of node 1 differs"))
         return gw_fail(why, GW_EWRONG, "%s: %s", gw_err_name(err), reason.text);
     return GW_OK;
@@ -225,10 +231,11 @@ static enum gw_err spoil(struct crew *c, struct gw_ring *ring,
 
 START_TEST(a_state_that_differs_is_named)
 {
-    const struct crew_plan plan = {.members = 3, .seats = 3, .turn = spoil};
-    ring_crew_start(&crew, &plan);
-    crew_await_all(&crew, 10);
-    ring_crew_end(&crew);
+    const struct members_plan plan = {
+        .members = 3, .processes = 3, .turn = spoil};
+    ring_members_start(&members, &plan);
+    members_await_all(&members, 10);
+    ring_members_end(&members);
 }
 END_TEST
 
@@ -257,7 +264,7 @@ static enum gw_err join_nowhere(unsigned timeout_ms, unsigned node,
     return gw_ring_join(&config, &nowhere, why);
 }
 
-START_TEST(joining_ends_when_nobody_answers)
+START_TEST(joining_ends_without_an_answer)
 {
     struct gw_error why;
     ck_assert_int_eq(join_nowhere(60, 3, &why), GW_ETIMEOUT);
@@ -290,7 +297,7 @@ Suite *suite_ring(void)
     tcase_add_test(tcase, a_state_that_differs_is_named);
     suite_add_tcase(suite, tcase);
     TCase *alone = tcase_create("nowhere");
-    tcase_add_test(alone, joining_ends_when_nobody_answers);
+    tcase_add_test(alone, joining_ends_without_an_answer);
     suite_add_tcase(suite, alone);
     return suite;
 }

@@ -5,7 +5,7 @@
  * counted once, and continue. GRADWIRE_TEST_VERBOSE prints the times of
  * recovery; GRADWIRE_SEED sets the first seed.
  */
-#include "ring_crew.h"
+#include "ring_members.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -17,13 +17,13 @@
 
 Suite *suite_ring_death(void);
 
-static struct crew crew;
+static struct ring_members members;
 static struct gw_rng rng;
 static uint64_t seed;
 
 static void teardown(void)
 {
-    crew_stop(&crew);
+    members_stop(&members);
 }
 
 static uint64_t first_seed(void)
@@ -40,35 +40,36 @@ static void nap_us(uint64_t us)
 
 static uint64_t newest_epoch(void)
 {
-    gw__session_lock(&crew.supervisor);
-    uint64_t epoch = crew.supervisor.update.view.epoch;
-    gw__session_unlock(&crew.supervisor);
+    gw__session_lock(&members.supervisor);
+    uint64_t epoch = members.supervisor.update.view.epoch;
+    gw__session_unlock(&members.supervisor);
     return epoch;
 }
 
 /* ---- times of recovery ---- */
 
-static void tell(const char *what, uint64_t killed_ns, uint64_t resumed_ns)
+static void print_times(const char *what, uint64_t killed_ns,
+                        uint64_t resumed_ns)
 {
     if (!getenv("GRADWIRE_TEST_VERBOSE"))
         return;
-    gw__session_lock(&crew.supervisor);
-    uint64_t view_ns = crew.news_ns;
-    gw__session_unlock(&crew.supervisor);
+    gw__session_lock(&members.supervisor);
+    uint64_t view_ns = members.update_ns;
+    gw__session_unlock(&members.supervisor);
     printf("%s: seed %" PRIu64 ", %u members: view after %" PRIu64
            " us, resumed after %" PRIu64 " us\n",
-           what, seed, crew.plan.members, (view_ns - killed_ns) / 1000,
+           what, seed, members.plan.members, (view_ns - killed_ns) / 1000,
            (resumed_ns - killed_ns) / 1000);
     fflush(stdout);
 }
 
 /* The counters of one survivor. */
-static void tell_end(void)
+static void print_end(void)
 {
     unsigned i = 0;
-    while (i < crew.plan.seats && !crew_lives(&crew, i))
+    while (i < members.plan.processes && !members_is_alive(&members, i))
         i++;
-    const struct gw_ring_status *s = &crew_seat(&crew, i)->status;
+    const struct gw_ring_status *s = &member_process(&members, i)->status;
     if (getenv("GRADWIRE_TEST_VERBOSE"))
         printf("  forward %" PRIu64 ", exclude %" PRIu64
                ", chunks spread %" PRIu64 ", kept %" PRIu64 ", fresh %" PRIu64
@@ -95,22 +96,22 @@ static void expect_same_plans(const struct gw_ring_chunks *a,
 /* The survivors of a death have made the same plans. */
 static void check_plans(void)
 {
-    for (unsigned i = 0; i < crew.plan.seats; i++)
+    for (unsigned i = 0; i < members.plan.processes; i++)
         for (unsigned k = 0; k < i; k++)
-            if (crew_lives(&crew, i) && crew_lives(&crew, k))
-                expect_same_plans(crew_seat(&crew, i)->status.chunks,
-                                  crew_seat(&crew, k)->status.chunks);
+            if (members_is_alive(&members, i) && members_is_alive(&members, k))
+                expect_same_plans(member_process(&members, i)->status.chunks,
+                                  member_process(&members, k)->status.chunks);
 }
 
 /* ---- deaths ---- */
 
 static unsigned draw_living(void)
 {
-    unsigned seat;
+    unsigned number;
     do
-        seat = (unsigned)gw_rng_below(&rng, crew.plan.seats);
-    while (!crew_lives(&crew, seat));
-    return seat;
+        number = (unsigned)gw_rng_below(&rng, members.plan.processes);
+    while (!members_is_alive(&members, number));
+    return number;
 }
 
 static void kill_at_random(const char *what, unsigned deaths)
@@ -120,27 +121,28 @@ static void kill_at_random(const char *what, unsigned deaths)
     for (unsigned i = 0; i < deaths; i++) {
         if (i > 0)
             nap_us(gw_rng_below(&rng, 8000));
-        killed_ns = crew_kill(&crew, draw_living());
+        killed_ns = members_kill(&members, draw_living());
     }
-    crew_await_size(&crew, crew.plan.members - deaths);
-    tell(what, killed_ns, crew_await_epoch(&crew, epoch + deaths - 1));
+    members_await_size(&members, members.plan.members - deaths);
+    print_times(what, killed_ns,
+                members_await_epoch(&members, epoch + deaths - 1));
 }
 
 static void one_ring(const char *wire, unsigned deaths)
 {
     gw_rng_seed(&rng, seed);
-    struct crew_plan plan = {.members =
-                                 deaths + 2 + (unsigned)gw_rng_below(&rng, 3),
-                             .wire = wire,
-                             .count = gw_rng_below(&rng, 3) ? 0 : 1 << 16,
-                             .pace_ns = gw_rng_below(&rng, 3) ? 0 : 1000000};
-    plan.seats = plan.members;
-    ring_crew_start(&crew, &plan);
-    crew.seed = seed;
-    crew_await_all(&crew, 5 + gw_rng_below(&rng, 20));
+    struct members_plan plan = {.members = deaths + 2 +
+                                           (unsigned)gw_rng_below(&rng, 3),
+                                .wire = wire,
+                                .count = gw_rng_below(&rng, 3) ? 0 : 1 << 16,
+                                .pace_ns = gw_rng_below(&rng, 3) ? 0 : 1000000};
+    plan.processes = plan.members;
+    ring_members_start(&members, &plan);
+    members.seed = seed;
+    members_await_all(&members, 5 + gw_rng_below(&rng, 20));
     kill_at_random(wire, deaths);
-    ring_crew_end(&crew);
-    tell_end();
+    ring_members_end(&members);
+    print_end();
     check_plans();
 }
 
@@ -161,56 +163,58 @@ END_TEST
 
 START_TEST(until_one_is_left)
 {
-    const struct crew_plan plan = {.members = 4, .seats = 4};
+    const struct members_plan plan = {.members = 4, .processes = 4};
     seed = first_seed() + 200;
     gw_rng_seed(&rng, seed);
-    ring_crew_start(&crew, &plan);
-    crew.seed = seed;
+    ring_members_start(&members, &plan);
+    members.seed = seed;
     for (unsigned left = 4; left > 1; left--) {
-        crew_await_all(&crew, 5);
+        members_await_all(&members, 5);
         uint64_t epoch = newest_epoch();
-        uint64_t killed_ns = crew_kill(&crew, draw_living());
-        crew_await_size(&crew, left - 1);
-        tell("until one is left", killed_ns, crew_await_epoch(&crew, epoch));
+        uint64_t killed_ns = members_kill(&members, draw_living());
+        members_await_size(&members, left - 1);
+        print_times("until one is left", killed_ns,
+                    members_await_epoch(&members, epoch));
     }
-    ring_crew_end(&crew);
+    ring_members_end(&members);
 }
 END_TEST
 
 /* ---- events ---- */
 
-static uint64_t told(enum gw_event_kind kind)
+static uint64_t count_events(enum gw_event_kind kind)
 {
     uint64_t sum = 0;
-    for (unsigned i = 0; i < crew.plan.seats; i++)
-        if (crew_lives(&crew, i))
-            sum += crew_seat(&crew, i)->events[kind];
+    for (unsigned i = 0; i < members.plan.processes; i++)
+        if (members_is_alive(&members, i))
+            sum += member_process(&members, i)->events[kind];
     return sum;
 }
 
 /* One member emits the events of the whole ring, whichever is the first. */
 START_TEST(the_events_of_a_death)
 {
-    const struct crew_plan plan = {.members = 4, .seats = 4};
+    const struct members_plan plan = {.members = 4, .processes = 4};
     unsigned victim = _i ? 0 : 2;
-    ring_crew_start(&crew, &plan);
-    crew_await_all(&crew, 10);
-    crew_kill_unseen(&crew, victim);
-    crew_await_size(&crew, 3);
-    ring_crew_end(&crew);
-    const struct gw_ring_status *s = &crew_seat(&crew, victim ? 0 : 1)->status;
+    ring_members_start(&members, &plan);
+    members_await_all(&members, 10);
+    members_kill_unreported(&members, victim);
+    members_await_size(&members, 3);
+    ring_members_end(&members);
+    const struct gw_ring_status *s =
+        &member_process(&members, victim ? 0 : 1)->status;
     uint64_t decided = s->ops_forward + s->ops_exclude;
     ck_assert_uint_eq(s->epoch, 2);
     ck_assert_uint_eq(s->recoveries, 1);
     ck_assert_uint_ge(decided, 1);
-    ck_assert_uint_eq(told(GW_EV_EPOCH), victim ? 2 : 1);
-    ck_assert_uint_eq(told(GW_EV_DECISION), decided);
-    ck_assert_uint_eq(crew_seat(&crew, victim ? 0 : 1)->told_dead,
+    ck_assert_uint_eq(count_events(GW_EV_EPOCH), victim ? 2 : 1);
+    ck_assert_uint_eq(count_events(GW_EV_DECISION), decided);
+    ck_assert_uint_eq(member_process(&members, victim ? 0 : 1)->reported_dead,
                       1ULL << victim);
-    ck_assert_uint_ge(told(GW_EV_FAILURE), 1);
+    ck_assert_uint_ge(count_events(GW_EV_FAILURE), 1);
     ck_assert_uint_gt(s->last.decided_ns, s->last.frozen_ns);
-    ck_assert_uint_gt(s->last.met_ns, s->last.decided_ns);
-    ck_assert_uint_ge(s->last.resumed_ns, s->last.met_ns);
+    ck_assert_uint_gt(s->last.reconnected_ns, s->last.decided_ns);
+    ck_assert_uint_ge(s->last.resumed_ns, s->last.reconnected_ns);
 }
 END_TEST
 
@@ -218,14 +222,14 @@ END_TEST
  * events are correct. */
 START_TEST(while_all_compute)
 {
-    const struct crew_plan plan = {
-        .members = 3, .seats = 3, .think_us = 150000};
-    ring_crew_start(&crew, &plan);
-    crew_await_all(&crew, 1);
+    const struct members_plan plan = {
+        .members = 3, .processes = 3, .think_us = 150000};
+    ring_members_start(&members, &plan);
+    members_await_all(&members, 1);
     uint64_t epoch = newest_epoch();
-    crew_kill(&crew, 1);
-    crew_await_size(&crew, 2);
-    crew_await_epoch(&crew, epoch);
+    members_kill(&members, 1);
+    members_await_size(&members, 2);
+    members_await_epoch(&members, epoch);
 }
 END_TEST
 
@@ -235,21 +239,22 @@ END_TEST
  * declared dead, and when it resumes it comes back as a new incarnation. */
 START_TEST(who_slept_through_its_conviction_comes_back)
 {
-    const struct crew_plan plan = {
-        .members = 4, .seats = 4, .rejoins = true, .blob_bytes = 100000};
-    ring_crew_start(&crew, &plan);
-    crew_await_all(&crew, 20);
+    const struct members_plan plan = {
+        .members = 4, .processes = 4, .rejoins = true, .blob_bytes = 100000};
+    ring_members_start(&members, &plan);
+    members_await_all(&members, 20);
     uint64_t begin_ns = gw_now_ns();
-    kill(crew.pids[1], SIGSTOP);
-    crew_await_size(&crew, 3);
-    crew_await_ops(&crew, 0, atomic_load(&crew_seat(&crew, 0)->ops) + 20);
-    tell("stopped", begin_ns, gw_now_ns());
-    kill(crew.pids[1], SIGCONT);
-    crew_await_size(&crew, 4);
-    while (atomic_load(&crew_seat(&crew, 1)->lives) < 2)
+    kill(members.pids[1], SIGSTOP);
+    members_await_size(&members, 3);
+    members_await_ops(&members, 0,
+                      atomic_load(&member_process(&members, 0)->ops) + 20);
+    print_times("stopped", begin_ns, gw_now_ns());
+    kill(members.pids[1], SIGCONT);
+    members_await_size(&members, 4);
+    while (atomic_load(&member_process(&members, 1)->lives) < 2)
         nap_us(1000);
-    crew_await_ops(&crew, 1, 5);
-    ring_crew_end(&crew);
+    members_await_ops(&members, 1, 5);
+    ring_members_end(&members);
 }
 END_TEST
 

@@ -42,14 +42,14 @@ START_TEST(each_byte_of_a_small_result_counts)
 }
 END_TEST
 
-START_TEST(a_wrong_piece_of_a_large_result_is_seen_at_once)
+START_TEST(a_wrong_chunk_of_a_large_result_is_seen_at_once)
 {
-    const size_t piece = 2 * (LARGE / PARTS + 1);
+    const size_t chunk = 2 * (LARGE / PARTS + 1);
     unsigned char *result = new_result(LARGE);
     for (uint64_t op = 0; op < 10; op++) {
-        for (size_t at = 0; at + piece <= LARGE; at += 5001)
-            ck_assert(sees(result, LARGE, op, at, at + piece));
-        ck_assert(sees(result, LARGE, op, LARGE - piece, LARGE));
+        for (size_t at = 0; at + chunk <= LARGE; at += 5001)
+            ck_assert(sees(result, LARGE, op, at, at + chunk));
+        ck_assert(sees(result, LARGE, op, LARGE - chunk, LARGE));
     }
     free(result);
 }
@@ -88,7 +88,7 @@ Suite *suite_ring_digest(void)
     Suite *suite = suite_create("ring digest");
     TCase *tcase = tcase_create("digest");
     tcase_add_test(tcase, each_byte_of_a_small_result_counts);
-    tcase_add_test(tcase, a_wrong_piece_of_a_large_result_is_seen_at_once);
+    tcase_add_test(tcase, a_wrong_chunk_of_a_large_result_is_seen_at_once);
     tcase_add_test(tcase, each_byte_of_a_large_result_has_its_turn);
     tcase_add_test(tcase, length_and_seed_count);
     suite_add_tcase(suite, tcase);

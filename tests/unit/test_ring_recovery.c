@@ -6,42 +6,42 @@
  * those predicted by a model of sets: FORWARD in (p-2) of 2(p-1) moments, a
  * quarter of the chunks redone.
  */
-#include "ring_world.h"
+#include "simring.h"
 
 #include <stdio.h>
 
 Suite *suite_ring_recovery(void);
 
-static struct world world;
+static struct simring simring;
 
 /* Runs in lock-step up to `step`. */
 static void run_to(unsigned count, unsigned step)
 {
-    world_begin(&world, count);
+    simring_begin(&simring, count);
     for (unsigned s = 0; s < step; s++)
         for (unsigned c = 0; c < count; c++)
-            ck_assert(world_do_hop(&world, c, s));
+            ck_assert(simring_hop_once(&simring, c, s));
 }
 
 static unsigned missing_copies(void)
 {
     unsigned missing = 0;
-    for (unsigned rank = 0; rank < world.survivor_count; rank++)
-        for (unsigned c = 0; c < world.count; c++)
+    for (unsigned rank = 0; rank < simring.survivor_count; rank++)
+        for (unsigned c = 0; c < simring.count; c++)
             missing += !gw__contributor_sets_final(
-                &world.members[world.survivors[rank]].sets, c);
+                &simring.members[simring.survivors[rank]].sets, c);
     return missing;
 }
 
-START_TEST(a_ring_that_nobody_leaves_is_the_clean_run)
+START_TEST(a_ring_without_losses_is_the_clean_run)
 {
-    for (unsigned p = 2; p <= WORLD_MOST; p++) {
+    for (unsigned p = 2; p <= SIMRING_MOST; p++) {
         run_to(p, 2 * (p - 1));
-        world_lose(&world, 0);
-        ck_assert_int_eq(world.decision.fate, GW__FORWARD);
-        ck_assert_uint_eq(world.recovery.plan->transfer_count, 0);
-        world_check(&world, "clean");
-        world_end(&world);
+        simring_lose(&simring, 0);
+        ck_assert_int_eq(simring.decision.fate, GW__FORWARD);
+        ck_assert_uint_eq(simring.recovery.plan->transfer_count, 0);
+        simring_check(&simring, "clean");
+        simring_end(&simring);
     }
 }
 END_TEST
@@ -49,12 +49,12 @@ END_TEST
 /* Each chunk counts once; with FORWARD every chunk was complete somewhere. */
 static void check_counts(unsigned p, const char *what)
 {
-    const struct gw__recovery *r = &world.recovery;
+    const struct gw__recovery *r = &simring.recovery;
     unsigned sum =
         r->chunks_spread + r->chunks_redone + r->chunks_kept + r->chunks_fresh;
     ck_assert_msg(sum == p, "%s: %u chunks of %u", what, sum, p);
     ck_assert_msg((r->chunks_spread == p) ==
-                      (world.decision.fate == GW__FORWARD),
+                      (simring.decision.fate == GW__FORWARD),
                   "%s: %u chunks spread", what, r->chunks_spread);
 }
 
@@ -67,50 +67,50 @@ START_TEST(any_member_at_any_step)
                 snprintf(what, sizeof what, "%u of %u dies at step %u", x, p,
                          step);
                 run_to(p, step);
-                world_lose(&world, 1U << x);
+                simring_lose(&simring, 1U << x);
                 unsigned missing = missing_copies();
-                size_t transfers = world.recovery.plan->transfer_count;
+                size_t transfers = simring.recovery.plan->transfer_count;
                 check_counts(p, what);
-                if (world.decision.fate == GW__FORWARD)
+                if (simring.decision.fate == GW__FORWARD)
                     ck_assert_msg(transfers == missing, "%s: %zu for %u", what,
                                   transfers, missing);
                 else
                     ck_assert_msg(transfers <= 2 * p * (p - 2), "%s: %zu", what,
                                   transfers);
-                ck_assert_uint_le(world.recovery.plan->steps, 2 * (p - 1));
-                world_finish(&world, 0);
-                world_check(&world, what);
-                world_end(&world);
+                ck_assert_uint_le(simring.recovery.plan->steps, 2 * (p - 1));
+                simring_finish(&simring, 0);
+                simring_check(&simring, what);
+                simring_end(&simring);
             }
 }
 END_TEST
 
 /* One line of the table: over all members and the 2(p-1) steps. */
-struct line {
+struct table_row {
     double forward; /* share of the moments */
     double redone;  /* of the chunks */
     double kept;    /* of the additions done, unless FORWARD */
 };
 
-static struct line measure(unsigned p)
+static struct table_row measure(unsigned p)
 {
     unsigned moments = 0, forwards = 0, redone = 0, done = 0, kept = 0;
     for (unsigned x = 0; x < p; x++)
         for (unsigned step = 0; step < 2 * (p - 1); step++, moments++) {
             run_to(p, step);
-            world_lose(&world, 1U << x);
-            redone += world.recovery.chunks_redone;
-            if (world.decision.fate == GW__FORWARD)
+            simring_lose(&simring, 1U << x);
+            redone += simring.recovery.chunks_redone;
+            if (simring.decision.fate == GW__FORWARD)
                 forwards++;
             else {
                 done += p * step;
-                kept += world.recovery.sums_kept;
+                kept += simring.recovery.sums_kept;
             }
-            world_end(&world);
+            simring_end(&simring);
         }
-    return (struct line){.forward = (double)forwards / moments,
-                         .redone = (double)redone / (moments * p),
-                         .kept = (double)kept / done};
+    return (struct table_row){.forward = (double)forwards / moments,
+                              .redone = (double)redone / (moments * p),
+                              .kept = (double)kept / done};
 }
 
 START_TEST(a_third_to_a_half_goes_forward_and_a_quarter_is_redone)
@@ -120,7 +120,7 @@ START_TEST(a_third_to_a_half_goes_forward_and_a_quarter_is_redone)
         double forward, redone;
     } table[] = {{4, 0.333, 0.25}, {8, 0.429, 0.25}, {16, 0.467, 0.25}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct line line = measure(table[i].p);
+        struct table_row line = measure(table[i].p);
         double p = table[i].p;
         ck_assert_double_eq_tol(line.forward, table[i].forward, 0.0005);
         ck_assert_double_eq_tol(line.forward, (p - 2) / (2 * (p - 1)), 1e-12);
@@ -143,20 +143,20 @@ static void two_deaths(unsigned p, unsigned x, unsigned step, unsigned y)
         snprintf(what, sizeof what, "%u of %u dies at %u, %u after %u more", x,
                  p, step, y, later);
         run_to(p, step);
-        world_lose(&world, 1U << x);
-        steps = world.recovery.plan->steps;
+        simring_lose(&simring, 1U << x);
+        steps = simring.recovery.plan->steps;
         for (unsigned s = 0; s < later; s++)
-            world_do_step(&world, s);
-        world_lose(&world, 1U << y);
-        world_finish(&world, 0);
-        world_check(&world, what);
-        world_end(&world);
+            simring_do_step(&simring, s);
+        simring_lose(&simring, 1U << y);
+        simring_finish(&simring, 0);
+        simring_check(&simring, what);
+        simring_end(&simring);
     } while (later++ < steps);
     run_to(p, step);
-    world_lose(&world, 1U << x | 1U << y);
-    world_finish(&world, 0);
-    world_check(&world, "both at once");
-    world_end(&world);
+    simring_lose(&simring, 1U << x | 1U << y);
+    simring_finish(&simring, 0);
+    simring_check(&simring, "both at once");
+    simring_end(&simring);
 }
 
 START_TEST(any_two_members_at_any_two_moments)
@@ -173,34 +173,34 @@ END_TEST
 
 /* The chunks have done different numbers of hops; one or two members may not
  * have begun. */
-static void run_some_way(struct gw_rng *rng, unsigned count)
+static void run_partly(struct gw_rng *rng, unsigned count)
 {
-    world_begin(&world, count);
+    simring_begin(&simring, count);
     for (unsigned i = 0; i < count; i++)
-        world.members[i].begun = gw_rng_below(rng, 8) > 0;
+        simring.members[i].begun = gw_rng_below(rng, 8) > 0;
     bool late = gw_rng_below(rng, 2);
     for (unsigned c = 0; c < count; c++) {
         uint64_t hops = gw_rng_below(rng, 2 * count - 1);
         if (late && hops < count) /* makes FORWARD frequent enough */
             hops = count;
         for (unsigned s = 0; s < hops; s++)
-            if (!world_do_hop(&world, c, s))
+            if (!simring_hop_once(&simring, c, s))
                 break;
     }
 }
 
 /* Each chunk's transfers in order, but some chunks further than others, and
  * none past a sleeping member. */
-static void recover_some_way(struct gw_rng *rng)
+static void recover_partly(struct gw_rng *rng)
 {
-    const struct gw_plan *p = world.recovery.plan;
-    unsigned most[WORLD_MOST];
-    for (unsigned c = 0; c < world.count; c++)
+    const struct gw_plan *p = simring.recovery.plan;
+    unsigned most[SIMRING_MOST];
+    for (unsigned c = 0; c < simring.count; c++)
         most[c] = (unsigned)gw_rng_below(rng, p->steps + 1);
     for (unsigned s = 0; s < p->steps; s++)
         for (size_t t = p->step_begin[s]; t < p->step_begin[s + 1]; t++)
             if (s < most[p->transfers[t].chunk] &&
-                !world_do_transfer(&world, &p->transfers[t]))
+                !simring_do_transfer(&simring, &p->transfers[t]))
                 most[p->transfers[t].chunk] = 0;
 }
 
@@ -208,9 +208,9 @@ static unsigned some_survivors(struct gw_rng *rng)
 {
     unsigned dead = 0;
     for (unsigned n = 1 + (unsigned)gw_rng_below(rng, 2); n > 0; n--)
-        dead |= 1U << gw_rng_below(rng, world.count);
-    for (unsigned i = 0; i < world.count; i++)
-        if (world.members[i].alive && !(dead >> i & 1))
+        dead |= 1U << gw_rng_below(rng, simring.count);
+    for (unsigned i = 0; i < simring.count; i++)
+        if (simring.members[i].alive && !(dead >> i & 1))
             return dead;
     return 0; /* at least one must survive */
 }
@@ -224,19 +224,20 @@ START_TEST(any_members_whatever_has_come_how_far)
         struct gw_rng rng;
         gw_rng_seed(&rng, seed);
         snprintf(what, sizeof what, "seed %u", seed);
-        run_some_way(&rng, 2 + (unsigned)gw_rng_below(&rng, 7));
+        run_partly(&rng, 2 + (unsigned)gw_rng_below(&rng, 7));
         for (uint64_t deaths = 1 + gw_rng_below(&rng, 3); deaths > 0;
              deaths--) {
             bool last = deaths == 1;
-            unsigned sleeper = 1U << gw_rng_below(&rng, 2 * world.count);
-            world_lose_asleep(&world, some_survivors(&rng), last ? 0 : sleeper);
-            fates[world.decision.fate]++;
+            unsigned sleeper = 1U << gw_rng_below(&rng, 2 * simring.count);
+            simring_lose_asleep(&simring, some_survivors(&rng),
+                                last ? 0 : sleeper);
+            fates[simring.decision.fate]++;
             if (!last)
-                recover_some_way(&rng);
+                recover_partly(&rng);
         }
-        world_finish(&world, 0);
-        world_check(&world, what);
-        world_end(&world);
+        simring_finish(&simring, 0);
+        simring_check(&simring, what);
+        simring_end(&simring);
     }
     ck_assert_uint_gt(fates[GW__FORWARD], 500);
     ck_assert_uint_gt(fates[GW__EXCLUDE], 500);
@@ -281,7 +282,7 @@ END_TEST
 
 /* ---- contributor sets ---- */
 
-START_TEST(the_ledger_counts_each_once)
+START_TEST(contributor_sets_count_each_once)
 {
     struct gw__contributor_sets l;
     struct gw_error why;
@@ -330,13 +331,13 @@ Suite *suite_ring_recovery(void)
 {
     Suite *suite = suite_create("ring_recovery");
     TCase *t = tcase_create("all");
-    tcase_add_test(t, a_ring_that_nobody_leaves_is_the_clean_run);
+    tcase_add_test(t, a_ring_without_losses_is_the_clean_run);
     tcase_add_test(t, any_member_at_any_step);
     tcase_add_test(t, a_third_to_a_half_goes_forward_and_a_quarter_is_redone);
     tcase_add_test(t, any_two_members_at_any_two_moments);
     tcase_add_test(t, any_members_whatever_has_come_how_far);
     tcase_add_test(t, senseless_cases_are_refused);
-    tcase_add_test(t, the_ledger_counts_each_once);
+    tcase_add_test(t, contributor_sets_count_each_once);
     tcase_add_test(t, the_only_contributor_is_final_at_once);
     suite_add_tcase(suite, t);
     return suite;

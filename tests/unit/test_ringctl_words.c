@@ -62,10 +62,10 @@ START_TEST(roles_have_ranges_of_numbers)
 }
 END_TEST
 
-START_TEST(what_is_no_node_is_told)
+START_TEST(an_invalid_node_is_reported)
 {
     static const struct {
-        const char *text, *said;
+        const char *text, *expected;
     } cases[] = {
         {"x", "\"x\" is not a node; use 2, s0 for a server"},
         {"2x", "\"2x\" is not a node"},
@@ -84,7 +84,7 @@ START_TEST(what_is_no_node_is_told)
         int count = split(cases[i].text, buffer, words);
         ck_assert_int_eq(target_parse_words(count, words, &target, &why),
                          GW_EINVAL);
-        ck_assert_msg(strstr(why.text, cases[i].said) != NULL, "%s: %s",
+        ck_assert_msg(strstr(why.text, cases[i].expected) != NULL, "%s: %s",
                       cases[i].text, why.text);
     }
 }
@@ -107,10 +107,10 @@ START_TEST(a_cut_has_two_sides)
 }
 END_TEST
 
-START_TEST(bad_cuts_are_told)
+START_TEST(bad_cuts_are_reported)
 {
     static const struct {
-        const char *text, *said;
+        const char *text, *expected;
     } cases[] = {
         {"0,1", "cut needs two sides"},    {"0|", "cut needs two sides"},
         {"|0", "cut needs two sides"},     {"0|1 2", "cut needs two sides"},
@@ -124,7 +124,7 @@ START_TEST(bad_cuts_are_told)
         struct gw_error why;
         int count = split(cases[i].text, buffer, words);
         ck_assert_int_eq(cut_parse(count, words, &cut, &why), GW_EINVAL);
-        ck_assert_msg(strstr(why.text, cases[i].said) != NULL, "%s: %s",
+        ck_assert_msg(strstr(why.text, cases[i].expected) != NULL, "%s: %s",
                       cases[i].text, why.text);
     }
 }
@@ -144,47 +144,48 @@ START_TEST(a_side_has_a_limit)
 }
 END_TEST
 
-static void expect_rule(const char *text, const char *json, const char *printed)
+static void expect_profile(const char *text, const char *json,
+                           const char *printed)
 {
-    char buffer[256], *words[16], said[200];
+    char buffer[256], *words[16], output[200];
     json_t *fields, *wanted = json_loads(json, 0, NULL);
     struct gw_error why;
     int count = split(text, buffer, words);
     ck_assert_msg(link_words_parse(count, words, &fields, &why) == GW_OK,
                   "%s: %s", text, why.text);
     ck_assert_msg(json_equal(fields, wanted), "%s", text);
-    link_words_print(fields, said, sizeof said);
-    ck_assert_str_eq(said, printed);
+    link_words_print(fields, output, sizeof output);
+    ck_assert_str_eq(output, printed);
     json_decref(fields);
     json_decref(wanted);
 }
 
-START_TEST(rules_of_links)
+START_TEST(profiles_of_links)
 {
-    expect_rule("delay 5ms", "{\"delay_us\": 5000}", "delay 5ms, up");
-    expect_rule("delay 50us jitter 1.5ms",
-                "{\"delay_us\": 50, \"jitter_us\": 1500}",
-                "delay 50us, jitter 1.5ms, up");
-    expect_rule("rate 100M loss 1%",
-                "{\"rate\": 104857600, \"loss_ppm\": 10000}",
-                "rate 100M/s, loss 1%, up");
-    expect_rule("rate 1K/s", "{\"rate\": 1024}", "rate 1K/s, up");
-    expect_rule("loss 0.001", "{\"loss_ppm\": 1000}", "loss 0.1%, up");
-    expect_rule("down", "{\"down\": true}", "down");
-    expect_rule("up", "{\"down\": false}", "no emulation");
-    expect_rule("delay 1ms down", "{\"delay_us\": 1000, \"down\": true}",
-                "delay 1ms, down");
-    expect_rule("clear",
-                "{\"delay_us\": 0, \"jitter_us\": 0, \"rate\": 0, "
-                "\"loss_ppm\": 0, \"down\": false}",
-                "no emulation");
+    expect_profile("delay 5ms", "{\"delay_us\": 5000}", "delay 5ms, up");
+    expect_profile("delay 50us jitter 1.5ms",
+                   "{\"delay_us\": 50, \"jitter_us\": 1500}",
+                   "delay 50us, jitter 1.5ms, up");
+    expect_profile("rate 100M loss 1%",
+                   "{\"rate\": 104857600, \"loss_ppm\": 10000}",
+                   "rate 100M/s, loss 1%, up");
+    expect_profile("rate 1K/s", "{\"rate\": 1024}", "rate 1K/s, up");
+    expect_profile("loss 0.001", "{\"loss_ppm\": 1000}", "loss 0.1%, up");
+    expect_profile("down", "{\"down\": true}", "down");
+    expect_profile("up", "{\"down\": false}", "no emulation");
+    expect_profile("delay 1ms down", "{\"delay_us\": 1000, \"down\": true}",
+                   "delay 1ms, down");
+    expect_profile("clear",
+                   "{\"delay_us\": 0, \"jitter_us\": 0, \"rate\": 0, "
+                   "\"loss_ppm\": 0, \"down\": false}",
+                   "no emulation");
 }
 END_TEST
 
-START_TEST(bad_rules_are_told)
+START_TEST(bad_profiles_are_reported)
 {
     static const struct {
-        const char *text, *said;
+        const char *text, *expected;
     } cases[] = {
         {"dealy 5ms",
          "unknown property \"dealy\" of a link; did you mean \"delay\"?"},
@@ -206,7 +207,7 @@ START_TEST(bad_rules_are_told)
         ck_assert_int_eq(link_words_parse(count, words, &fields, &why),
                          GW_EINVAL);
         ck_assert_ptr_null(fields);
-        ck_assert_msg(strstr(why.text, cases[i].said) != NULL, "%s: %s",
+        ck_assert_msg(strstr(why.text, cases[i].expected) != NULL, "%s: %s",
                       cases[i].text, why.text);
     }
 }
@@ -214,7 +215,7 @@ END_TEST
 
 struct sentence {
     struct gw_event event;
-    const char *said;
+    const char *expected;
 };
 
 static void expect_sentences(const struct sentence *cases, size_t count)
@@ -222,7 +223,7 @@ static void expect_sentences(const struct sentence *cases, size_t count)
     char text[256];
     for (size_t i = 0; i < count; i++) {
         gw_event_text(&cases[i].event, text, sizeof text);
-        ck_assert_str_eq(text, cases[i].said);
+        ck_assert_str_eq(text, cases[i].expected);
     }
 }
 
@@ -342,12 +343,12 @@ Suite *suite_ringctl_words(void)
     const TTest *const tests[] = {
         nodes_have_roles,
         roles_have_ranges_of_numbers,
-        what_is_no_node_is_told,
+        an_invalid_node_is_reported,
         a_cut_has_two_sides,
-        bad_cuts_are_told,
+        bad_cuts_are_reported,
         a_side_has_a_limit,
-        rules_of_links,
-        bad_rules_are_told,
+        profiles_of_links,
+        bad_profiles_are_reported,
         events_of_rings_have_sentences,
         events_of_pipelines_have_sentences,
         events_have_the_letters_of_passes,

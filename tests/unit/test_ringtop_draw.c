@@ -15,7 +15,7 @@ Suite *suite_ringtop_draw(void);
 
 /* ---- texts ---- */
 
-START_TEST(header_tells_how_time_goes)
+START_TEST(header_shows_the_playback_rate)
 {
     scene_feed_ring();
     for (size_t i = 0; i < scene.tape.count; i++)
@@ -58,22 +58,22 @@ START_TEST(a_notice_takes_the_last_line)
 }
 END_TEST
 
-START_TEST(orders_are_asked_and_answered_in_the_last_line)
+START_TEST(commands_are_prompted_for_in_the_last_line)
 {
     static const char *const questions[] = {
-        [ORDER_KILL] = "kill which node? 3_  (Enter: yes, Esc: no)",
-        [ORDER_PAUSE] = "pause or resume which node? 3_",
-        [ORDER_ADD] = "add a node? _",
+        [CONTROL_KILL] = "kill which node? 3_  (Enter: yes, Esc: no)",
+        [CONTROL_PAUSE] = "pause or resume which node? 3_",
+        [CONTROL_ADD] = "add a node? _",
     };
     scene.player.live = true;
-    scene.view.may_order = true;
-    for (unsigned order = ORDER_KILL; order <= ORDER_ADD; order++) {
-        scene.view.asking = (enum order_kind)order;
-        strcpy(scene.view.typed, order == ORDER_ADD ? "" : "3");
+    scene.view.may_control = true;
+    for (unsigned order = CONTROL_KILL; order <= CONTROL_ADD; order++) {
+        scene.view.prompt = (enum control_kind)order;
+        strcpy(scene.view.typed, order == CONTROL_ADD ? "" : "3");
         scene_draw(80, 24);
         ck_assert(scene_shows(questions[order]));
     }
-    scene.view.asking = ORDER_NONE;
+    scene.view.prompt = CONTROL_NONE;
     scene.picture.answer = "node 3 was killed: epoch 2";
     scene_draw(80, 24);
     ck_assert(scene_shows("\n node 3 was killed: epoch 2\n"));
@@ -87,12 +87,12 @@ END_TEST
 START_TEST(keys_that_have_no_room_are_left_out)
 {
     scene.player.live = true;
-    scene.view.may_order = true;
+    scene.view.may_control = true;
     scene_draw(40, 10);
     ck_assert(scene_shows("\n F1 help  k kill  p pause  F10 quit\n"));
     scene_draw(200, 10);
     ck_assert(scene_shows("F6 sort  k kill  p pause  a add  F10 quit\n"));
-    scene.view.may_order = false;
+    scene.view.may_control = false;
     scene_draw(40, 10);
     ck_assert(!scene_shows("kill"));
     ck_assert(scene_shows("F10 quit"));
@@ -142,7 +142,7 @@ START_TEST(ranks_are_sorted)
     unsigned order[RANKS_MAX];
     scene_feed_failure();
     scene.state->ranks[1].sent_bytes = 1 << 30;
-    state_settle(scene.state);
+    state_evaluate(scene.state);
     ck_assert_uint_eq(rank_order(&scene.picture, order), 3);
     ck_assert_uint_eq(order[0], 0);
     scene.view.sort = SORT_SENT;
@@ -185,7 +185,7 @@ START_TEST(members_stand_in_order_around_the_ring)
 }
 END_TEST
 
-START_TEST(the_way_between_members)
+START_TEST(the_path_between_members)
 {
     const struct ring_path path = {.width = 11, .height = 5};
     int length = ring_path_length(&path);
@@ -209,10 +209,10 @@ static char *painted(const struct grid *before, bool color)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *page = open_memstream(&text, &bytes);
-    ck_assert_ptr_nonnull(page);
-    paint(page, &scene.grid, before, color);
-    fclose(page);
+    FILE *output = open_memstream(&text, &bytes);
+    ck_assert_ptr_nonnull(output);
+    paint(output, &scene.grid, before, color);
+    fclose(output);
     return text;
 }
 
@@ -295,16 +295,16 @@ END_TEST
 Suite *suite_ringtop_draw(void)
 {
     const TTest *const tests[] = {
-        header_tells_how_time_goes,
+        header_shows_the_playback_rate,
         a_notice_takes_the_last_line,
-        orders_are_asked_and_answered_in_the_last_line,
+        commands_are_prompted_for_in_the_last_line,
         keys_that_have_no_room_are_left_out,
         who_went_long_ago_is_last_and_then_left_out,
         found_lines_are_marked,
         ranks_are_sorted,
         long_lines_are_wrapped,
         members_stand_in_order_around_the_ring,
-        the_way_between_members,
+        the_path_between_members,
         no_colour_when_there_should_be_none,
         only_changed_rows_are_painted,
         characters,

@@ -82,19 +82,19 @@ START_TEST(golden_help)
 }
 END_TEST
 
-START_TEST(golden_orders)
+START_TEST(golden_commands)
 {
     scene_feed_failure();
     scene.player.live = true;
-    scene.view.may_order = true;
+    scene.view.may_control = true;
     scene_draw(80, 24);
     assert_golden(&scene.grid, "orders-80x24");
-    scene.view.asking = ORDER_KILL;
+    scene.view.prompt = CONTROL_KILL;
     strcpy(scene.view.typed, "12");
     scene.picture.answer = "not to be seen while it is asked";
     scene_draw(80, 24);
     assert_golden(&scene.grid, "asking-80x24");
-    scene.view.asking = ORDER_NONE;
+    scene.view.prompt = CONTROL_NONE;
     scene.picture.answer = "node 12 was killed: epoch 2, ring 0 1 3";
     scene.picture.glyphs = &glyphs_ascii;
     scene_draw(40, 10);
@@ -208,7 +208,7 @@ Suite *suite_ringtop_golden(void)
 {
     const TTest *const tests[] = {
         golden_overview, golden_ring, golden_chunks,     golden_failover,
-        golden_loss,     golden_help, golden_orders,     golden_double,
+        golden_loss,     golden_help, golden_commands,   golden_double,
         too_small,       every_size,  nothing_known_yet, many_ranks,
     };
     Suite *suite = suite_create("ringtop_golden");

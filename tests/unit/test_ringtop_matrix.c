@@ -33,7 +33,7 @@ static void feed(size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
         state_event(state, &tape.events[i]);
-    state_settle(state);
+    state_evaluate(state);
 }
 
 static void feed_all(void)
@@ -186,7 +186,7 @@ START_TEST(a_double_count_is_shouted)
 }
 END_TEST
 
-START_TEST(a_double_count_is_found_without_looking)
+START_TEST(a_double_count_is_found_automatically)
 {
     struct gw_plan *right = tape_ring(3);
     plan = tape_plan(twice);
@@ -225,7 +225,7 @@ Suite *suite_ringtop_matrix(void)
     const TTest *const tests[] = {
         signs_of_a_ring,
         a_double_count_is_shouted,
-        a_double_count_is_found_without_looking,
+        a_double_count_is_found_automatically,
         the_same_transfer_twice_is_a_double,
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)

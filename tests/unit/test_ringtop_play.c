@@ -277,34 +277,34 @@ static void type_all(const char *text)
         press(*text);
 }
 
-START_TEST(an_order_is_asked_once)
+START_TEST(a_command_is_confirmed_once)
 {
     begin(true, 1, 0);
-    view.may_order = true;
+    view.may_control = true;
     press('k');
-    ck_assert_int_eq(view.asking, ORDER_KILL);
+    ck_assert_int_eq(view.prompt, CONTROL_KILL);
     press('\r'); /* no number yet */
-    ck_assert_int_eq(view.asking, ORDER_KILL);
+    ck_assert_int_eq(view.prompt, CONTROL_KILL);
     type_all("123456");
     ck_assert_str_eq(view.typed, "123");
     press(TOP_BACKSPACE);
     press(127);
     press('\r');
-    ck_assert_int_eq(view.asking, ORDER_NONE);
-    ck_assert_int_eq(view.order.kind, ORDER_KILL);
-    ck_assert_uint_eq(view.order.node, 1);
-    view.order.kind = ORDER_NONE;
+    ck_assert_int_eq(view.prompt, CONTROL_NONE);
+    ck_assert_int_eq(view.request.kind, CONTROL_KILL);
+    ck_assert_uint_eq(view.request.node, 1);
+    view.request.kind = CONTROL_NONE;
     type_all("p7\r");
-    ck_assert_int_eq(view.order.kind, ORDER_PAUSE);
-    ck_assert_uint_eq(view.order.node, 7);
+    ck_assert_int_eq(view.request.kind, CONTROL_PAUSE);
+    ck_assert_uint_eq(view.request.node, 7);
     type_all("a5"); /* it asks for yes or no, not for a number */
-    ck_assert_int_eq(view.asking, ORDER_NONE);
-    view.order.kind = ORDER_NONE;
+    ck_assert_int_eq(view.prompt, CONTROL_NONE);
+    view.request.kind = CONTROL_NONE;
     type_all("ay");
-    ck_assert_int_eq(view.order.kind, ORDER_ADD);
-    view.order.kind = ORDER_NONE;
+    ck_assert_int_eq(view.request.kind, CONTROL_ADD);
+    view.request.kind = CONTROL_NONE;
     type_all("a\n");
-    ck_assert_int_eq(view.order.kind, ORDER_ADD);
+    ck_assert_int_eq(view.request.kind, CONTROL_ADD);
 }
 END_TEST
 
@@ -312,31 +312,31 @@ START_TEST(any_other_key_is_a_no)
 {
     static const int noes[] = {27, 'n', 'q', 'k', ' ', TOP_UP, TOP_F10};
     begin(true, 1, 0);
-    view.may_order = true;
+    view.may_control = true;
     for (size_t i = 0; i < sizeof noes / sizeof *noes; i++) {
         press('k');
         press('2');
         press(TOP_OTHER); /* a resize is not an answer */
-        ck_assert_int_eq(view.asking, ORDER_KILL);
+        ck_assert_int_eq(view.prompt, CONTROL_KILL);
         press(noes[i]);
-        ck_assert_int_eq(view.asking, ORDER_NONE);
-        ck_assert_int_eq(view.order.kind, ORDER_NONE);
+        ck_assert_int_eq(view.prompt, CONTROL_NONE);
+        ck_assert_int_eq(view.request.kind, CONTROL_NONE);
         ck_assert(!view.quit && !player.frozen);
     }
 }
 END_TEST
 
-START_TEST(who_only_looks_orders_nothing)
+START_TEST(read_only_clients_send_no_commands)
 {
     begin(true, 1, 0);
     for (const char *key = "kpa"; *key; key++) {
         press(*key);
-        ck_assert_int_eq(view.asking, ORDER_NONE);
+        ck_assert_int_eq(view.prompt, CONTROL_NONE);
         ck_assert(view.refused);
         press('2');
         ck_assert(!view.refused);
         press('\r');
-        ck_assert_int_eq(view.order.kind, ORDER_NONE);
+        ck_assert_int_eq(view.request.kind, CONTROL_NONE);
     }
 }
 END_TEST
@@ -374,9 +374,9 @@ Suite *suite_ringtop_play(void)
         freezing_never_holds_up_a_live_run,
         a_delay_puts_rows_in_order,
         watchable,
-        an_order_is_asked_once,
+        a_command_is_confirmed_once,
         any_other_key_is_a_no,
-        who_only_looks_orders_nothing,
+        read_only_clients_send_no_commands,
         keys,
         any_key_closes_help,
         finding,

@@ -54,7 +54,7 @@ static void parts_are(const enum ps_part right[], unsigned count)
         ck_assert_int_eq(ps_part_of(&scene.state->ps, i), right[i]);
 }
 
-static unsigned under_way(void)
+static unsigned in_flight(void)
 {
     unsigned count = 0;
     feed();
@@ -108,21 +108,21 @@ START_TEST(requests_end_with_their_answer_or_their_server)
     request(0, S0, 1, 1);
     request(0, S1, 2, 0);
     request(1, S1, 1, 2); /* another worker has its own count */
-    ck_assert_uint_eq(under_way(), 3);
+    ck_assert_uint_eq(in_flight(), 3);
     answer(0, 1, 0);
     answer(0, 1, 0);
     answer(1, 9, 0);
-    ck_assert_uint_eq(under_way(), 2);
+    ck_assert_uint_eq(in_flight(), 2);
     ck_assert_uint_eq(scene.state->ps.answers, 1);
     tape_add(&scene.tape, GW_EV_MEMBER, S1, GW_MEMBER_DEAD);
-    ck_assert_uint_eq(under_way(), 0);
+    ck_assert_uint_eq(in_flight(), 0);
     request(99, S0, 1, 1);
     request(0, 5, 1, 1);
     request(0, S0, 1, 9);
-    ck_assert_uint_eq(under_way(), 0);
+    ck_assert_uint_eq(in_flight(), 0);
     for (unsigned i = 0; i < 2 * PS_REQUESTS; i++)
         request(0, S0, i, 1);
-    ck_assert_uint_eq(under_way(), PS_REQUESTS);
+    ck_assert_uint_eq(in_flight(), PS_REQUESTS);
 }
 END_TEST
 

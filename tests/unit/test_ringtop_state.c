@@ -33,7 +33,7 @@ static void feed(size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
         state_event(state, &tape.events[i]);
-    state_settle(state);
+    state_evaluate(state);
 }
 
 static void feed_all(void)
@@ -50,7 +50,7 @@ static const char ring[] = "allreduce ranks=3 chunks=3\n"
 
 /* ---- under way ---- */
 
-START_TEST(a_chunk_is_under_way_between_send_and_apply)
+START_TEST(a_chunk_is_in_flight_between_send_and_apply)
 {
     plan = tape_plan(ring);
     tape_op(&tape, plan, 1, 64);
@@ -81,7 +81,7 @@ START_TEST(an_apply_before_its_send)
 }
 END_TEST
 
-START_TEST(progress_is_judged_by_experience)
+START_TEST(progress_is_estimated_from_history)
 {
     struct inflights inflights = {.usual_ns = 1000};
     const struct inflight inflight = {.since_ns = 5000};
@@ -137,7 +137,7 @@ START_TEST(another_size_is_another_shape)
 }
 END_TEST
 
-START_TEST(what_a_rank_says_counts_more)
+START_TEST(what_a_rank_reports_counts_more)
 {
     plan = tape_ring(3);
     tape_op(&tape, plan, 1, 64);
@@ -147,7 +147,7 @@ START_TEST(what_a_rank_says_counts_more)
     struct gw_event wait = {
         .kind = GW_EV_WAIT, .rank = 1, .peer = 2, .op = 2, .time_ns = 1};
     state_event(state, &wait);
-    state_settle(state);
+    state_evaluate(state);
     ck_assert_uint_eq(state->ranks[1].waits_on, 2);
 }
 END_TEST
@@ -171,7 +171,7 @@ START_TEST(a_recording_is_known_beforehand)
 }
 END_TEST
 
-START_TEST(ranks_become_known_on_the_way)
+START_TEST(ranks_become_known_gradually)
 {
     plan = tape_ring(3);
     tape_op(&tape, plan, 1, 64);
@@ -294,7 +294,7 @@ START_TEST(what_is_too_large_is_not_followed)
     feed_all();
     ck_assert_uint_eq(state->beyond, 1);
     ck_assert_uint_eq(state->rank_count, 2);
-    ck_assert(state_op(state)->cut);
+    ck_assert(state_op(state)->truncated);
 }
 END_TEST
 
@@ -324,9 +324,9 @@ START_TEST(any_events_do_no_harm)
         };
         state_event(state, &event);
         if (i % 64 == 0)
-            state_settle(state);
+            state_evaluate(state);
     }
-    state_settle(state);
+    state_evaluate(state);
     ck_assert_msg(state->rank_count <= RANKS_MAX, "seed %d", _i);
     ck_assert_msg(state->now_ns >= state->begin_ns, "seed %d", _i);
 }
@@ -357,15 +357,15 @@ Suite *suite_ringtop_state(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, any_events_do_no_harm, 0, 20);
     const TTest *const tests[] = {
-        a_chunk_is_under_way_between_send_and_apply,
+        a_chunk_is_in_flight_between_send_and_apply,
         an_apply_before_its_send,
-        progress_is_judged_by_experience,
+        progress_is_estimated_from_history,
         more_than_there_is_room_for,
         waits_follow_from_the_last_op,
         another_size_is_another_shape,
-        what_a_rank_says_counts_more,
+        what_a_rank_reports_counts_more,
         a_recording_is_known_beforehand,
-        ranks_become_known_on_the_way,
+        ranks_become_known_gradually,
         conditions,
         another_run_begins_anew,
         another_run_of_fewer_ranks,

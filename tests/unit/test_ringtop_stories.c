@@ -34,7 +34,7 @@ static void end(void)
 
 /* ---- statuses and events ---- */
 
-static void tell(uint64_t time_ns)
+static void feed_at(uint64_t time_ns)
 {
     state_status(scene.state, status, time_ns);
 }
@@ -81,7 +81,7 @@ static void end_process(size_t node, uint32_t number, uint64_t time_ns)
     state_event(scene.state, &event);
 }
 
-static void convict(uint32_t number, uint64_t time_ns)
+static void declare_dead(uint32_t number, uint64_t time_ns)
 {
     struct gw_event member = event_of(GW_EV_MEMBER, time_ns),
                     epoch = event_of(GW_EV_EPOCH, time_ns);
@@ -119,10 +119,10 @@ static bool shows(const char *text)
 
 START_TEST(a_status_is_the_first_to_know_of_a_death)
 {
-    tell(SECOND);
+    feed_at(SECOND);
     end_process(1, SERVER_1, 2 * SECOND);
-    tell(2 * SECOND + MS(10));
-    convict(SERVER_1, 2 * SECOND + MS(30));
+    feed_at(2 * SECOND + MS(10));
+    declare_dead(SERVER_1, 2 * SECOND + MS(30));
     ck_assert(!is_over());
     take_over(2 * SECOND + MS(50));
     ck_assert(is_over() && shows("without server 1 after 50.0 ms"));
@@ -131,12 +131,12 @@ END_TEST
 
 START_TEST(a_status_is_the_first_to_know_of_all)
 {
-    tell(SECOND);
+    feed_at(SECOND);
     end_process(1, SERVER_1, 2 * SECOND);
     hand_over(4, true);
-    tell(2 * SECOND + MS(40));
+    feed_at(2 * SECOND + MS(40));
     ck_assert(!is_over()); /* not declared dead yet */
-    convict(SERVER_1, 2 * SECOND + MS(50));
+    declare_dead(SERVER_1, 2 * SECOND + MS(50));
     ck_assert(is_over() && shows("without server 1 after 50.0 ms"));
     take_over(2 * SECOND + MS(60));
     ck_assert(is_over());
@@ -145,14 +145,14 @@ END_TEST
 
 START_TEST(the_events_of_a_failure_are_lost)
 {
-    tell(SECOND);
+    feed_at(SECOND);
     end_process(1, SERVER_1, 2 * SECOND);
-    tell(3 * SECOND);
+    feed_at(3 * SECOND);
     hand_over(4, false);
-    tell(4 * SECOND);
+    feed_at(4 * SECOND);
     ck_assert(!is_over());
     hand_over(4, true);
-    tell(5 * SECOND);
+    feed_at(5 * SECOND);
     ck_assert(is_over() && shows("without server 1 after 3.00 s"));
 }
 END_TEST
@@ -160,10 +160,10 @@ END_TEST
 START_TEST(a_server_that_served_nothing_dies)
 {
     hand_over(3, true);
-    tell(SECOND);
+    feed_at(SECOND);
     end_process(1, SERVER_1, 2 * SECOND);
     ck_assert(!is_over());
-    convict(SERVER_1, 2 * SECOND + MS(30));
+    declare_dead(SERVER_1, 2 * SECOND + MS(30));
     ck_assert(is_over() && shows("without server 1 after 30.0 ms"));
     ck_assert(scene.state->failovers.list[0].reached[VIEWED]);
 }
@@ -172,23 +172,23 @@ END_TEST
 START_TEST(a_worker_that_had_nothing_in_hand_dies)
 {
     set_new("nodes", 4, "phase", json_string("idle"));
-    tell(SECOND);
+    feed_at(SECOND);
     end_process(4, 1, 2 * SECOND);
     ck_assert(!is_over());
-    convict(1, 2 * SECOND + MS(30));
+    declare_dead(1, 2 * SECOND + MS(30));
     ck_assert(is_over() && shows("without worker 1 after 30.0 ms"));
 }
 END_TEST
 
-START_TEST(a_status_tells_that_others_go_on)
+START_TEST(a_status_shows_that_others_go_on)
 {
-    tell(SECOND);
+    feed_at(SECOND);
     end_process(5, 2, 2 * SECOND);
-    convict(2, 2 * SECOND + MS(30));
-    tell(2 * SECOND + MS(40));
+    declare_dead(2, 2 * SECOND + MS(30));
+    feed_at(2 * SECOND + MS(40));
     ck_assert(!is_over());
     set_new("nodes", 3, "clock", json_integer(52));
-    tell(3 * SECOND);
+    feed_at(3 * SECOND);
     ck_assert(is_over() && shows("without worker 2 after 1.00 s"));
 }
 END_TEST
@@ -201,7 +201,7 @@ Suite *suite_ringtop_stories(void)
         the_events_of_a_failure_are_lost,
         a_server_that_served_nothing_dies,
         a_worker_that_had_nothing_in_hand_dies,
-        a_status_tells_that_others_go_on,
+        a_status_shows_that_others_go_on,
     };
     Suite *suite = suite_create("ringtop_stories");
     TCase *tcase = tcase_create("ringtop stories");

@@ -33,7 +33,7 @@ static void feed_all(void)
 {
     for (size_t i = 0; i < tape.count; i++)
         state_event(state, &tape.events[i]);
-    state_settle(state);
+    state_evaluate(state);
     tape.count = 0;
 }
 
@@ -304,7 +304,7 @@ START_TEST(resumed_by_the_slowest_survivor)
 }
 END_TEST
 
-START_TEST(who_is_heard_again_has_no_story)
+START_TEST(who_is_received_again_has_no_story)
 {
     tape_add(&tape, GW_EV_OP_BEGIN, 1, GW_ALLREDUCE)->op = 1;
     tape_add(&tape, GW_EV_FAILURE, 0, GW_BY_SILENCE)->peer = 1;
@@ -366,7 +366,7 @@ START_TEST(attached_late)
     tape_add(&tape, GW_EV_EPOCH, GW_NONE, 2)->epoch = 7;
     for (size_t i = 0; i < tape.count; i++)
         tape.events[i].time_ns += 60000000000;
-    state_note_attached(state, tape.events, tape.count, 0);
+    state_resync(state, tape.events, tape.count, 0);
     ck_assert_uint_eq(state->failovers.count, 0);
     ck_assert_uint_eq(event_log_count(&state->log), 1);
     ck_assert_str_eq(line(0), "attached in epoch 7: 2 members");
@@ -381,7 +381,7 @@ START_TEST(attached_late)
     ck_assert(!state_minds(state, 1));
     const struct gw_event epoch = {
         .kind = GW_EV_EPOCH, .rank = GW_NONE, .epoch = 9, .time_ns = 1};
-    state_note_attached(state, &epoch, 1, 1500000000);
+    state_resync(state, &epoch, 1, 1500000000);
     ck_assert_str_eq(line(0),
                      "too many events: 1.50 s skipped; epoch 9: 1 members");
 }
@@ -434,7 +434,7 @@ Suite *suite_ringtop_story(void)
         an_op_that_is_completed_again_counts_once,
         a_view_without_a_decision_begins_anew,
         resumed_by_the_slowest_survivor,
-        who_is_heard_again_has_no_story,
+        who_is_received_again_has_no_story,
         parked_and_back,
         attached_late,
         ops_share_a_line,

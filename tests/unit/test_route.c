@@ -2,7 +2,7 @@
  *
  * Routes under random joins, deaths, promotions, handovers and drains.
  */
-#include "route_world.h"
+#include "route_sim.h"
 
 Suite *suite_route(void);
 
@@ -20,18 +20,18 @@ struct sums {
 };
 
 /* A new server, from a quiet state. */
-static void join(struct route_world *w, unsigned servers_max, struct sums *sums)
+static void join(struct route_sim *w, unsigned servers_max, struct sums *sums)
 {
     unsigned node =
         routes_draw_node(w, ~w->servers & (node_bit(servers_max) - 1));
-    bool placed = w->routes.slots[0].term > 0;
+    bool is_assigned = w->routes.slots[0].term > 0;
     w->copies = w->handovers = 0;
     routes_set_servers(w, w->servers | node_bit(node));
-    routes_settle(w);
+    routes_converge(w);
     unsigned n = count_nodes(w->servers & ~w->drained);
     unsigned slots = w->routes.slot_count;
     unsigned wanted = n < w->routes.replicas ? n : w->routes.replicas;
-    if (!placed || routes_lost(w))
+    if (!is_assigned || routes_lost(w))
         return;
     ck_assert_msg(w->copies <= rounded_up(slots * wanted, n),
                   "seed %llu: %u replicas of %u slots moved to one of %u",
@@ -44,7 +44,7 @@ static void join(struct route_world *w, unsigned servers_max, struct sums *sums)
 }
 
 /* Initially only the slots of the dead server change. */
-static void die(struct route_world *w, struct sums *sums)
+static void die(struct route_sim *w, struct sums *sums)
 {
     unsigned node = routes_draw_node(w, w->servers);
     uint64_t had = 0;
@@ -55,7 +55,7 @@ static void die(struct route_world *w, struct sums *sums)
     w->copies = 0;
     routes_set_servers(w, w->servers & ~node_bit(node));
     ck_assert_uint_eq(w->touched & ~had, 0);
-    routes_settle(w);
+    routes_converge(w);
     sums->deaths++;
     sums->deaths_beyond += w->copies > count_nodes(had);
 }
@@ -64,7 +64,7 @@ START_TEST(one_after_the_other)
 {
     struct sums sums = {0};
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
-        struct route_world w = routes_begin(seed);
+        struct route_sim w = routes_begin(seed);
         unsigned servers_max = 2 + routes_draw(&w, 19);
         for (unsigned step = 0; step < STEPS; step++) {
             unsigned servers = count_nodes(w.servers);
@@ -84,7 +84,7 @@ END_TEST
 START_TEST(all_at_once)
 {
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
-        struct route_world w = routes_begin(seed);
+        struct route_sim w = routes_begin(seed);
         unsigned servers_max = 2 + routes_draw(&w, 19);
         for (unsigned step = 0; step < 10 * STEPS; step++) {
             unsigned dice = routes_draw(&w, 20);
@@ -102,7 +102,7 @@ START_TEST(all_at_once)
             else if (dice > 10)
                 routes_advance(&w);
         }
-        routes_settle(&w);
+        routes_converge(&w);
         routes_check_quiet(&w);
     }
 }

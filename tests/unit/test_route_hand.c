@@ -2,13 +2,13 @@
  *
  * Routes driven by hand: errors, tables, keys, bytes.
  */
-#include "route_world.h"
+#include "route_sim.h"
 
 Suite *suite_route_hand(void);
 
-static struct route_world two_servers(void)
+static struct route_sim two_servers(void)
 {
-    struct route_world w = {.seed = 1, .promoted = 255};
+    struct route_sim w = {.seed = 1, .promoted = 255};
     struct gw_error why;
     gw_rng_seed(&w.rng, w.seed);
     gw__routes_init(&w.routes);
@@ -38,9 +38,9 @@ START_TEST(what_cannot_be_opened)
 }
 END_TEST
 
-START_TEST(only_what_is_under_way_ends_and_only_in_its_term)
+START_TEST(only_moves_in_progress_end_and_only_in_their_term)
 {
-    struct route_world w = two_servers();
+    struct route_sim w = two_servers();
     struct gw_error why;
     routes_set_servers(&w, 7);
     struct gw__routes before = w.routes;
@@ -70,30 +70,30 @@ END_TEST
 
 START_TEST(the_last_server_takes_the_slots_with_it_and_they_stay_lost)
 {
-    struct route_world w = two_servers();
+    struct route_sim w = two_servers();
     routes_set_servers(&w, 2);
     ck_assert_uint_eq(routes_lost(&w), 0);
     routes_set_servers(&w, 0);
     ck_assert_uint_eq(routes_lost(&w), 8);
     routes_set_servers(&w, 4);
-    routes_settle(&w);
+    routes_converge(&w);
     ck_assert_uint_eq(routes_lost(&w), 8);
     ck_assert(gw__routes_is_empty(&w.routes, 2));
 }
 END_TEST
 
-START_TEST(who_drains_gives_all_away_unless_nobody_is_left)
+START_TEST(who_drains_gives_all_away_unless_none_is_left)
 {
-    struct route_world w = two_servers();
+    struct route_sim w = two_servers();
     routes_drain(&w, 0);
-    routes_settle(&w);
+    routes_converge(&w);
     ck_assert(gw__routes_is_empty(&w.routes, 0));
     routes_drain(&w, 1);
-    routes_settle(&w);
+    routes_converge(&w);
     ck_assert_uint_eq(routes_lost(&w), 0);
     ck_assert(!gw__routes_is_empty(&w.routes, 1));
     routes_set_servers(&w, 7); /* a new one takes them */
-    routes_settle(&w);
+    routes_converge(&w);
     ck_assert(gw__routes_is_empty(&w.routes, 1));
     routes_check_quiet(&w);
 }
@@ -101,7 +101,7 @@ END_TEST
 
 START_TEST(keys_are_spread_over_the_slots)
 {
-    struct route_world w = two_servers();
+    struct route_sim w = two_servers();
     const struct gw_ps_table_config sparse = {.width = 1};
     const struct gw_ps_table_config dense = {.width = 1, .dense = 20};
     unsigned counts[8] = {0}, last = 0;
@@ -122,9 +122,9 @@ END_TEST
 
 /* ---- tables ---- */
 
-START_TEST(a_table_is_made_once_and_has_one_form)
+START_TEST(a_table_is_made_once_and_has_one_configuration)
 {
-    struct route_world w = two_servers();
+    struct route_sim w = two_servers();
     struct gw_ps_table_config config = {.name = "w", .width = 4, .rate = 1};
     struct gw_error why;
     unsigned table = 9;
@@ -189,9 +189,9 @@ static bool decode(const uint8_t *data, size_t bytes, struct gw__routes *routes)
 }
 
 /* A random state with moves under way, with tables. */
-static struct route_world under_way(uint64_t seed)
+static struct route_sim with_moves(uint64_t seed)
 {
-    struct route_world w = routes_begin(seed);
+    struct route_sim w = routes_begin(seed);
     struct gw_error why;
     unsigned table;
     for (unsigned i = routes_draw(&w, GW_PS_TABLES_MAX); i > 0; i--) {
@@ -215,13 +215,13 @@ START_TEST(bytes_come_back_and_rubbish_does_not)
     static uint8_t bytes[16384], again[16384];
     struct gw__routes back;
     for (uint64_t seed = 1; seed <= 100; seed++) {
-        struct route_world w = under_way(seed);
+        struct route_sim w = with_moves(seed);
         size_t used = encode(&w.routes, bytes, sizeof bytes);
         ck_assert(decode(bytes, used, &back));
         ck_assert_uint_eq(encode(&back, again, sizeof again), used);
         ck_assert_mem_eq(again, bytes, used);
-        for (size_t cut = 0; cut < used; cut += 7)
-            ck_assert(!decode(bytes, cut, &back));
+        for (size_t length = 0; length < used; length += 7)
+            ck_assert(!decode(bytes, length, &back));
         for (unsigned i = 0; i < 300; i++) {
             size_t at = routes_draw(&w, (unsigned)used);
             uint8_t was = bytes[at];
@@ -242,12 +242,12 @@ Suite *suite_route_hand(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, what_cannot_be_opened);
-    tcase_add_test(t, only_what_is_under_way_ends_and_only_in_its_term);
+    tcase_add_test(t, only_moves_in_progress_end_and_only_in_their_term);
     tcase_add_test(t,
                    the_last_server_takes_the_slots_with_it_and_they_stay_lost);
-    tcase_add_test(t, who_drains_gives_all_away_unless_nobody_is_left);
+    tcase_add_test(t, who_drains_gives_all_away_unless_none_is_left);
     tcase_add_test(t, keys_are_spread_over_the_slots);
-    tcase_add_test(t, a_table_is_made_once_and_has_one_form);
+    tcase_add_test(t, a_table_is_made_once_and_has_one_configuration);
     tcase_add_test(t, what_no_table_can_be);
     tcase_add_test(t, bytes_come_back_and_rubbish_does_not);
     suite_add_tcase(suite, t);

@@ -95,12 +95,12 @@ static uint64_t learn(bool on_demand, struct gw_task_score scores[2])
                                                   strlen("# rows\n\n"))
                                       : (uint64_t)about.st_size);
     scores[1] = task_score(&run, GW_TASK_TRAIN, EPOCHS);
-    uint64_t digest = gw_local_digest(run.local);
+    uint64_t digest = gw_table_store_digest(run.store);
     task_end(&run);
     return digest;
 }
 
-static void use_rows(const char *model, unsigned base, unsigned seed)
+static void test_rows(const char *model, unsigned base, unsigned seed)
 {
     static char text[1 << 15];
     size_t bytes = make_rows(text, sizeof text, base, seed);
@@ -114,7 +114,7 @@ START_TEST(the_bits_are_those_of_rows_in_memory)
     static const char *const models[] = {"lr", "linear"};
     for (unsigned i = 0; i < 4; i++) {
         struct gw_task_score here[2], there[2];
-        use_rows(models[i % 2], i / 2, i);
+        test_rows(models[i % 2], i / 2, i);
         uint64_t wanted = learn(false, here);
         for (unsigned twice = 0; twice < 2; twice++) {
             ck_assert_uint_eq(learn(true, there), wanted);
@@ -133,7 +133,7 @@ START_TEST(an_old_index_is_noticed)
 {
     static char text[1 << 15];
     struct gw_task_score scores[2];
-    use_rows("lr", 1, 1);
+    test_rows("lr", 1, 1);
     uint64_t first = learn(true, scores);
     size_t bytes = make_rows(text, sizeof text, 1, 2);
     int fd = open(run.config.train, O_WRONLY | O_TRUNC);
@@ -150,7 +150,7 @@ START_TEST(a_damaged_index_is_made_again)
 {
     char path[400], byte;
     struct gw_task_score scores[2];
-    use_rows("lr", 1, 1);
+    test_rows("lr", 1, 1);
     uint64_t wanted = learn(true, scores);
     ck_assert(kept_index(path));
     int fd = open(path, O_RDWR);
@@ -164,24 +164,24 @@ END_TEST
 
 START_TEST(a_file_that_changes_meanwhile_is_an_error)
 {
-    struct gw_unit_place place = {.parts = 1};
-    use_rows("lr", 1, 1);
+    struct gw_work_item_id id = {.parts = 1};
+    test_rows("lr", 1, 1);
     run.config.on_demand = true;
     run.config.batch = 0;
     task_begin(&run);
     ck_assert_int_eq(truncate(run.config.train, 1000), 0);
-    ck_assert_int_eq(gw_unit_prepare(run.unit, &place, &run.why), GW_EDATA);
+    ck_assert_int_eq(gw_work_item_prepare(run.item, &id, &run.why), GW_EDATA);
     ck_assert_ptr_nonnull(strstr(run.why.text, "has changed since"));
     task_end(&run);
     /* The file has the same size, but another content than the index. */
-    use_rows("lr", 1, 1);
+    test_rows("lr", 1, 1);
     run.config.batch = 0;
     run.config.on_demand = true;
     task_begin(&run);
     int fd = open(run.config.train, O_WRONLY);
     ck_assert_int_eq(pwrite(fd, "5 77:1 #", 8, 8), 8);
     close(fd);
-    ck_assert_int_eq(gw_unit_prepare(run.unit, &place, &run.why), GW_EDATA);
+    ck_assert_int_eq(gw_work_item_prepare(run.item, &id, &run.why), GW_EDATA);
     task_end(&run);
 }
 END_TEST
@@ -278,7 +278,7 @@ START_TEST(a_file_larger_than_memory_trains)
     uint64_t limit = address_space() + MORE;
     const struct rlimit least = {.rlim_cur = limit, .rlim_max = RLIM_INFINITY};
     unsigned rows = (unsigned)(limit / PAD) + 8;
-    use_rows("lr", 1, 1);
+    test_rows("lr", 1, 1);
     write_padded(fopen(run.config.train, "w"), rows);
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &least), 0);
     ck_assert_int_eq(

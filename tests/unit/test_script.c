@@ -89,7 +89,7 @@ START_TEST(commands_and_words)
 END_TEST
 
 /* Completion must know whether the cursor is in the last command. */
-START_TEST(it_is_told_what_ended_a_command)
+START_TEST(it_is_notified_what_ended_a_command)
 {
     static const struct {
         const char *text;
@@ -133,7 +133,7 @@ Suite *suite_script(void)
     Suite *suite = suite_create("script");
     TCase *tcase = tcase_create("scripts");
     tcase_add_test(tcase, commands_and_words);
-    tcase_add_test(tcase, it_is_told_what_ended_a_command);
+    tcase_add_test(tcase, it_is_notified_what_ended_a_command);
     tcase_add_test(tcase, any_text_can_be_split);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The service machine driven by hand: requests, proposals and answers, and the
- * first actions of a new leader. The rest is in test_service_news.c and
- * test_service_watch.c.
+ * first actions of a new leader. The rest is in test_service_updates.c and
+ * test_service_monitor.c.
  */
 #include "fronts.h"
 
@@ -18,7 +18,7 @@ static struct gw__command slots_of(unsigned count)
         .routes = {.slots = count, .replicas = 1, .servers = 1}};
 }
 
-START_TEST(who_does_not_lead_says_who_does)
+START_TEST(who_does_not_lead_names_who_does)
 {
     fronts_request(0, 5, 1, slots_of(4));
     ck_assert(fronts_reply(0, 5, &reply, &answer));
@@ -82,21 +82,21 @@ END_TEST
 
 START_TEST(a_new_leader_proposes_at_once_and_it_is_done_once)
 {
-    const struct gw__command accuse = {
+    const struct gw__command suspect = {
         .kind = GW__CMD_SUSPECT,
         .who = fronts_process(5, 0),
         .suspect = {fronts_process(2, 0), .certain = true}};
     fronts_ring_of(6);
     fronts_lead(0, false);
-    fronts_request(0, 5, 1, accuse);
+    fronts_request(0, 5, 1, suspect);
     fronts_lead(1, false); /* front 0's proposal seems lost */
-    fronts_request(1, 5, 1, accuse);
-    fronts_request(0, 5, 1, accuse);
+    fronts_request(1, 5, 1, suspect);
+    fronts_request(0, 5, 1, suspect);
     ck_assert(fronts_reply(0, 5, &reply, &answer));
     ck_assert_uint_eq(reply.leader, FRONT_NODE + 1);
     fronts_lead(0, false);
-    fronts_request(0, 5, 1, accuse);
-    fronts_request(1, 5, 1, accuse);
+    fronts_request(0, 5, 1, suspect);
+    fronts_request(1, 5, 1, suspect);
     ck_assert_uint_eq(fronts_commit(), 1);
     ck_assert(fronts_reply(0, 5, &reply, &answer));
     ck_assert_str_eq(answer.text, "node 2 is declared dead: epoch 2");
@@ -139,7 +139,7 @@ START_TEST(nameless_and_broken_requests_are_dropped)
 }
 END_TEST
 
-START_TEST(more_askers_than_places_push_out_the_oldest)
+START_TEST(more_clients_than_entries_evict_the_oldest)
 {
     fronts_lead(0, false);
     for (unsigned i = 0; i < 129; i++) {
@@ -156,7 +156,7 @@ START_TEST(more_askers_than_places_push_out_the_oldest)
     }
     ck_assert_uint_eq(fronts_commit(), 129);
     unsigned answers = 0;
-    while (mail_take(&fronts.front[0].mail, 5, GW__PROTOCOL_ANSWER))
+    while (mail_pop(&fronts.front[0].mail, 5, GW__PROTOCOL_ANSWER))
         answers++;
     ck_assert_uint_eq(answers, 128);
 }
@@ -207,9 +207,9 @@ START_TEST(it_tries_again_until_it_is_registered)
 {
     fronts_lead(0, false);
     fronts_wait(199 * MS);
-    ck_assert_uint_eq(fronts.front[0].mail.told_count, 0);
+    ck_assert_uint_eq(fronts.front[0].mail.notified_count, 0);
     fronts_wait(21 * MS);
-    ck_assert_uint_eq(fronts.front[0].mail.told_count, 1);
+    ck_assert_uint_eq(fronts.front[0].mail.notified_count, 1);
 }
 END_TEST
 
@@ -238,16 +238,16 @@ START_TEST(who_wants_to_register_can_be_answered)
     unsigned node;
     struct mail *mail = &fronts.front[0].mail;
     fronts_request(0, 5, 1, join);
-    ck_assert_uint_eq(mail->told_count, 1);
-    ck_assert(gw__service_sends_endpoint(mail->told[0].data,
-                                         mail->told[0].bytes, &node, endpoint));
+    ck_assert_uint_eq(mail->notified_count, 1);
+    ck_assert(gw__service_sends_endpoint(
+        mail->notified[0].data, mail->notified[0].bytes, &node, endpoint));
     ck_assert_uint_eq(node, 5);
     ck_assert_str_eq(endpoint, "ipc://@five");
     fronts_clear();
     fronts_lead(0, false);
     fronts_request(0, 5, 1, slots_of(4));
     ck_assert(!gw__service_sends_endpoint(
-        mail->told[0].data, mail->told[0].bytes, &node, endpoint));
+        mail->notified[0].data, mail->notified[0].bytes, &node, endpoint));
 }
 END_TEST
 
@@ -256,18 +256,18 @@ START_TEST(who_registers_others_is_known_already)
     fronts_request(0, 6, 1,
                    (struct gw__command){.kind = GW__CMD_REGISTER,
                                         .who = fronts_process(5, 0)});
-    ck_assert_uint_eq(fronts.front[0].mail.told_count, 0);
+    ck_assert_uint_eq(fronts.front[0].mail.notified_count, 0);
 }
 END_TEST
 
-START_TEST(but_not_in_the_place_of_an_active_one)
+START_TEST(but_not_with_the_number_of_an_active_one)
 {
     struct gw__command join = {.kind = GW__CMD_REGISTER,
                                .who = fronts_process(1, 1),
                                .join = {GW__WORKER, true, "ipc://@other"}};
     fronts_ring_of(2);
     fronts_request(0, 1, 1, join);
-    ck_assert_uint_eq(fronts.front[0].mail.told_count, 0);
+    ck_assert_uint_eq(fronts.front[0].mail.notified_count, 0);
 }
 END_TEST
 
@@ -281,13 +281,14 @@ START_TEST(nor_of_one_that_waits_to_be_admitted)
     fronts_append(&join);
     join.who.node = GW__NODE_ANY;
     fronts_request(0, 5, 1, join);
-    ck_assert_uint_eq(mail->told_count, 1); /* the answer is still unknown */
+    ck_assert_uint_eq(mail->notified_count,
+                      1); /* the answer is still unknown */
     join.who.incarnation.low++;
     fronts_request(0, 5, 1, join);
-    ck_assert_uint_eq(mail->told_count, 1);
+    ck_assert_uint_eq(mail->notified_count, 1);
     join.who.node = 5; /* under the same node: accepted */
     fronts_request(0, 5, 1, join);
-    ck_assert_uint_eq(mail->told_count, 2);
+    ck_assert_uint_eq(mail->notified_count, 2);
 }
 END_TEST
 
@@ -333,21 +334,21 @@ Suite *suite_service(void)
     Suite *suite = suite_create("service");
     TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, fronts_setup, fronts_teardown);
-    tcase_add_test(t, who_does_not_lead_says_who_does);
+    tcase_add_test(t, who_does_not_lead_names_who_does);
     tcase_add_test(t, a_request_is_answered_when_it_is_applied);
     tcase_add_test(t, a_repetition_is_answered_from_memory_by_anyone);
     tcase_add_test(t, a_proposal_that_was_lost_is_made_again);
     tcase_add_test(t, a_new_leader_proposes_at_once_and_it_is_done_once);
     tcase_add_test(t, both_entries_of_a_request_have_one_effect);
     tcase_add_test(t, nameless_and_broken_requests_are_dropped);
-    tcase_add_test(t, more_askers_than_places_push_out_the_oldest);
+    tcase_add_test(t, more_clients_than_entries_evict_the_oldest);
     tcase_add_test(t, the_leader_stamps_a_time_that_goes_on_from_the_log);
     tcase_add_test(t, a_leader_registers_as_a_controller);
     tcase_add_test(t, it_tries_again_until_it_is_registered);
     tcase_add_test(t, its_earlier_life_leaves_first);
     tcase_add_test(t, who_wants_to_register_can_be_answered);
     tcase_add_test(t, who_registers_others_is_known_already);
-    tcase_add_test(t, but_not_in_the_place_of_an_active_one);
+    tcase_add_test(t, but_not_with_the_number_of_an_active_one);
     tcase_add_test(t, nor_of_one_that_waits_to_be_admitted);
     tcase_add_test(t, an_entry_counts_once);
     tcase_add_test(t, rubbish_is_ignored);

@@ -30,7 +30,7 @@ START_TEST(pairs_are_read)
 }
 END_TEST
 
-START_TEST(what_is_not_said_is_the_models)
+START_TEST(what_is_not_set_is_the_models)
 {
     struct settings s;
     struct gw_task_config defaults;
@@ -69,10 +69,10 @@ START_TEST(switches_need_no_model)
 }
 END_TEST
 
-START_TEST(slips_are_told)
+START_TEST(mistakes_are_reported)
 {
     static const struct {
-        const char *model, *text, *said;
+        const char *model, *text, *expected;
     } slips[] = {
         {"lr", "rte=1", "unknown setting \"rte\"; did you mean \"rate\"?"},
         {"lr", "rank=1", "the model lr has no setting rank"},
@@ -96,8 +96,8 @@ START_TEST(slips_are_told)
         struct gw_error why;
         ck_assert_int_eq(
             settings_parse(slips[i].model, slips[i].text, &s, &why), GW_EINVAL);
-        ck_assert_msg(strncmp(why.text, slips[i].said, strlen(slips[i].said)) ==
-                          0,
+        ck_assert_msg(strncmp(why.text, slips[i].expected,
+                              strlen(slips[i].expected)) == 0,
                       "%s: %s", slips[i].text, why.text);
     }
 }
@@ -183,7 +183,7 @@ START_TEST(hogwild_is_refused_where_it_cannot_act)
 }
 END_TEST
 
-START_TEST(orders_that_cannot_be)
+START_TEST(impossible_orders)
 {
     struct work_order order;
     struct gw_error why;
@@ -220,11 +220,11 @@ END_TEST
 Suite *suite_settings(void)
 {
     const TTest *const tests[] = {
-        pairs_are_read,          what_is_not_said_is_the_models,
+        pairs_are_read,          what_is_not_set_is_the_models,
         a_later_pair_wins,       switches_need_no_model,
-        slips_are_told,          each_has_a_name_and_help,
+        mistakes_are_reported,   each_has_a_name_and_help,
         options_become_settings, hogwild_is_refused_where_it_cannot_act,
-        orders_that_cannot_be,
+        impossible_orders,
     };
     Suite *suite = suite_create("settings");
     TCase *all = tcase_create("settings");

@@ -15,12 +15,12 @@ Suite *suite_shards(void);
 
 enum { MOST = 200 };
 
-struct pool {
+struct shard_pool {
     struct gw_shards *shards;
     unsigned used[MOST]; /* in this epoch, by our own count */
 };
 
-static void pool_init(struct pool *pool, uint32_t count)
+static void pool_init(struct shard_pool *pool, uint32_t count)
 {
     memset(pool, 0, sizeof *pool);
     pool->shards = malloc(gw_shards_bytes(count));
@@ -32,28 +32,28 @@ static struct gw_ring_result op_of(unsigned count, const unsigned *nodes,
                                    uint64_t contributors)
 {
     struct gw_ring_result result = {.contributors = contributors,
-                                    .origin_count = count};
-    memcpy(result.origin, nodes, count * sizeof *nodes);
+                                    .initial_count = count};
+    memcpy(result.initial_members, nodes, count * sizeof *nodes);
     return result;
 }
 
-START_TEST(places_have_the_first_that_are_not_done)
+START_TEST(positions_have_the_first_that_are_not_done)
 {
     static const unsigned nodes[] = {5, 60, 2};
-    struct pool pool;
+    struct shard_pool pool;
     pool_init(&pool, 5);
     for (unsigned i = 0; i < 5; i++)
         ck_assert_uint_eq(gw_shards_of(pool.shards, i), i);
     ck_assert_uint_eq(gw_shards_of(pool.shards, 5), GW_NONE);
     struct gw_ring_result op = op_of(3, nodes, 1ULL << 5 | 1ULL << 2);
-    gw_shards_settle(pool.shards, &op);
+    gw_shards_complete(pool.shards, &op);
     ck_assert_uint_eq(pool.shards->done, 2);
     ck_assert_uint_eq(gw_shards_of(pool.shards, 0), 1); /* of the dead */
     ck_assert_uint_eq(gw_shards_of(pool.shards, 1), 3);
     ck_assert_uint_eq(gw_shards_of(pool.shards, 2), 4);
     ck_assert_uint_eq(gw_shards_of(pool.shards, 3), GW_NONE);
     op = op_of(3, nodes, 1ULL << 5 | 1ULL << 60 | 1ULL << 2);
-    gw_shards_settle(pool.shards, &op);
+    gw_shards_complete(pool.shards, &op);
     ck_assert_uint_eq(pool.shards->epoch, 1);
     ck_assert_uint_eq(pool.shards->done, 0);
     ck_assert_uint_eq(gw_shards_of(pool.shards, 4), 4);
@@ -61,18 +61,18 @@ START_TEST(places_have_the_first_that_are_not_done)
 }
 END_TEST
 
-START_TEST(a_place_without_a_shard_uses_none)
+START_TEST(a_position_without_a_shard_uses_none)
 {
     static const unsigned nodes[] = {0, 1, 2};
-    struct pool pool;
+    struct shard_pool pool;
     pool_init(&pool, 2);
     struct gw_ring_result op = op_of(3, nodes, 1 | 4);
-    gw_shards_settle(pool.shards, &op);
+    gw_shards_complete(pool.shards, &op);
     ck_assert_uint_eq(pool.shards->done, 1);
     ck_assert_uint_eq(gw_shards_of(pool.shards, 0), 1);
     ck_assert_uint_eq(gw_shards_of(pool.shards, 1), GW_NONE);
     op = op_of(1, nodes, 1);
-    gw_shards_settle(pool.shards, &op);
+    gw_shards_complete(pool.shards, &op);
     ck_assert_uint_eq(pool.shards->epoch, 1);
     ck_assert_uint_eq(pool.shards->lost + pool.shards->doubled, 0);
     free(pool.shards);
@@ -82,10 +82,10 @@ END_TEST
 START_TEST(an_empty_pool_stays_empty)
 {
     static const unsigned nodes[] = {0};
-    struct pool pool;
+    struct shard_pool pool;
     pool_init(&pool, 0);
     struct gw_ring_result op = op_of(1, nodes, 1);
-    gw_shards_settle(pool.shards, &op);
+    gw_shards_complete(pool.shards, &op);
     ck_assert_uint_eq(gw_shards_of(pool.shards, 0), GW_NONE);
     ck_assert_uint_eq(pool.shards->epoch, 0);
     free(pool.shards);
@@ -96,14 +96,14 @@ END_TEST
 START_TEST(the_audit_counts_what_was_used)
 {
     static const unsigned nodes[] = {0, 1};
-    struct pool pool;
+    struct shard_pool pool;
     pool_init(&pool, 4);
     struct gw_ring_result op = op_of(2, nodes, 3);
-    gw_shards_settle(pool.shards, &op);
+    gw_shards_complete(pool.shards, &op);
     pool.shards->uses[0]++;
     pool.shards->uses[1] = 0;
     pool.shards->first = 2;
-    gw_shards_settle(pool.shards, &op);
+    gw_shards_complete(pool.shards, &op);
     ck_assert_uint_eq(pool.shards->doubled, 1);
     ck_assert_uint_eq(pool.shards->lost, 1);
     free(pool.shards);
@@ -145,7 +145,8 @@ static uint64_t draw_dead(struct gw_rng *rng, const struct ring *ring)
     return dead;
 }
 
-static void check_epoch_end(struct pool *pool, uint32_t count, uint64_t seed)
+static void check_epoch_end(struct shard_pool *pool, uint32_t count,
+                            uint64_t seed)
 {
     for (uint32_t i = 0; i < count; i++)
         ck_assert_msg(pool->used[i] == 1,
@@ -155,8 +156,8 @@ static void check_epoch_end(struct pool *pool, uint32_t count, uint64_t seed)
     memset(pool->used, 0, sizeof pool->used);
 }
 
-static void one_op(struct pool *pool, struct ring *ring, struct gw_rng *rng,
-                   uint32_t count, uint64_t seed)
+static void one_op(struct shard_pool *pool, struct ring *ring,
+                   struct gw_rng *rng, uint32_t count, uint64_t seed)
 {
     struct gw_ring_result op = op_of(ring->count, ring->nodes, 0);
     uint64_t dead = draw_dead(rng, ring), before = pool->shards->epoch;
@@ -168,7 +169,7 @@ static void one_op(struct pool *pool, struct ring *ring, struct gw_rng *rng,
         if (shard != GW_NONE && counts)
             pool->used[shard]++;
     }
-    gw_shards_settle(pool->shards, &op);
+    gw_shards_complete(pool->shards, &op);
     if (pool->shards->epoch != before)
         check_epoch_end(pool, count, seed);
     lose(ring, dead);
@@ -178,7 +179,7 @@ START_TEST(each_shard_once_an_epoch_whoever_dies)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct gw_rng rng;
-        struct pool pool;
+        struct shard_pool pool;
         struct ring ring = {0};
         gw_rng_seed(&rng, seed);
         uint32_t count = 1 + (uint32_t)gw_rng_below(&rng, MOST);
@@ -200,8 +201,8 @@ Suite *suite_shards(void)
 {
     Suite *suite = suite_create("shards");
     TCase *tcase = tcase_create("shards");
-    tcase_add_test(tcase, places_have_the_first_that_are_not_done);
-    tcase_add_test(tcase, a_place_without_a_shard_uses_none);
+    tcase_add_test(tcase, positions_have_the_first_that_are_not_done);
+    tcase_add_test(tcase, a_position_without_a_shard_uses_none);
     tcase_add_test(tcase, an_empty_pool_stays_empty);
     tcase_add_test(tcase, the_audit_counts_what_was_used);
     tcase_add_test(tcase, each_shard_once_an_epoch_whoever_dies);

@@ -16,10 +16,10 @@ Suite *suite_shards_life(void);
 
 enum { FIRST = 0, SECOND = 2, THIRD = 4 }; /* operators with parameters */
 
-static void run_job(const struct shard_job *job, rank_body body)
+static void run_setup(const struct shard_setup *setup, rank_body body)
 {
-    struct shard_job copy = *job;
-    run_ranks(NULL, shard_job_ranks(job), body, &copy);
+    struct shard_setup copy = *setup;
+    run_ranks(NULL, shard_setup_ranks(setup), body, &copy);
 }
 
 /* ---- optimisers ---- */
@@ -46,26 +46,27 @@ START_TEST(optimisers_have_names_and_state)
 END_TEST
 
 /* However an array is cut, each element comes out the same. */
-START_TEST(pieces_step_like_the_whole)
+START_TEST(chunks_step_like_the_whole)
 {
-    enum { COUNT = 301, CUT = 77, STEPS = 5 };
+    enum { COUNT = 301, SPLIT_POINT = 77, STEPS = 5 };
     struct gw__optimiser optimiser = {
         .kind = (enum gw_optimiser)_i, .rate = 0.01, .momentum = 0.9};
-    float whole[COUNT], cut[COUNT], gradient[COUNT];
-    float state[2 * COUNT] = {0}, left[2 * CUT] = {0}, right[2 * COUNT] = {0};
+    float whole[COUNT], split[COUNT], gradient[COUNT];
+    float state[2 * COUNT] = {0}, left[2 * SPLIT_POINT] = {0},
+                    right[2 * COUNT] = {0};
     struct gw_rng rng;
     gw_rng_seed(&rng, 7);
     for (unsigned i = 0; i < COUNT; i++)
-        whole[i] = cut[i] = (float)gw_rng_unit(&rng);
+        whole[i] = split[i] = (float)gw_rng_unit(&rng);
     for (unsigned s = 1; s <= STEPS; s++) {
         for (unsigned i = 0; i < COUNT; i++)
             gradient[i] = (float)(gw_rng_unit(&rng) - 0.5);
         gw__optimiser_step(&optimiser, s, whole, gradient, state, COUNT);
-        gw__optimiser_step(&optimiser, s, cut, gradient, left, CUT);
-        gw__optimiser_step(&optimiser, s, cut + CUT, gradient + CUT, right,
-                           COUNT - CUT);
+        gw__optimiser_step(&optimiser, s, split, gradient, left, SPLIT_POINT);
+        gw__optimiser_step(&optimiser, s, split + SPLIT_POINT,
+                           gradient + SPLIT_POINT, right, COUNT - SPLIT_POINT);
     }
-    ck_assert_mem_eq(whole, cut, sizeof whole);
+    ck_assert_mem_eq(whole, split, sizeof whole);
 }
 END_TEST
 
@@ -74,7 +75,7 @@ END_TEST
 static size_t whole_bytes(const struct shard_rank *rank, unsigned i)
 {
     return gw_layout_block(rank->layout,
-                           rank->layout->placed[i].parameters_local) *
+                           rank->layout->op_layouts[i].parameters_local) *
            rank->layout->options.shard_group * sizeof(float);
 }
 
@@ -86,37 +87,38 @@ static uint64_t most_gathered(struct shard_rank *rank)
     return gathered;
 }
 
-static const float *use(struct shard_rank *rank, unsigned i)
+static const float *use_operator(struct shard_rank *rank, unsigned i)
 {
     struct gw_comm *comm = rank->comm;
     const float *values;
-    MUST(gw__shards_use(rank->shards, i, &values, NULL) == GW_OK);
+    MUST(gw__shards_acquire(rank->shards, i, &values, NULL) == GW_OK);
     return values;
 }
 
 static void several_in_use(struct gw_comm *comm, void *context)
 {
-    const struct shard_job *job = context;
+    const struct shard_setup *setup = context;
     struct shard_rank rank;
-    shard_rank_join(&rank, job, comm);
-    shard_rank_begin(&rank, job);
-    bool gathers = rank.group && job->mode == GW_DATA_SHARDED;
-    const float *first = use(&rank, FIRST), *second = use(&rank, SECOND);
-    size_t last = rank.layout->placed[SECOND].parameters_local - 1;
+    shard_rank_join(&rank, setup, comm);
+    shard_rank_begin(&rank, setup);
+    bool gathers = rank.group && setup->mode == GW_DATA_SHARDED;
+    const float *first = use_operator(&rank, FIRST),
+                *second = use_operator(&rank, SECOND);
+    size_t last = rank.layout->op_layouts[SECOND].parameters_local - 1;
     MUST(first[1] == shard_first(&rank, FIRST, 1));
     MUST(second[last] == shard_first(&rank, SECOND, last));
-    gw__shards_drop(rank.shards, FIRST);
+    gw__shards_release(rank.shards, FIRST);
     MUST(second[0] == shard_first(&rank, SECOND, 0));
-    gw__shards_drop(rank.shards, SECOND);
+    gw__shards_release(rank.shards, SECOND);
     size_t both = whole_bytes(&rank, FIRST) + whole_bytes(&rank, SECOND);
     MUST(most_gathered(&rank) == (gathers ? both : 0));
     /* Two buffers suffice for any two operators. */
-    use(&rank, THIRD);
-    use(&rank, FIRST);
-    gw__shards_drop(rank.shards, THIRD);
-    use(&rank, SECOND);
-    gw__shards_drop(rank.shards, FIRST);
-    gw__shards_drop(rank.shards, SECOND);
+    use_operator(&rank, THIRD);
+    use_operator(&rank, FIRST);
+    gw__shards_release(rank.shards, THIRD);
+    use_operator(&rank, SECOND);
+    gw__shards_release(rank.shards, FIRST);
+    gw__shards_release(rank.shards, SECOND);
     MUST(most_gathered(&rank) == (gathers ? both : 0));
     shard_rank_leave(&rank);
 }
@@ -125,29 +127,29 @@ START_TEST(several_operators_in_use)
 {
     static const enum gw_data_mode modes[] = {GW_DATA_REPLICATED, GW_DATA_ZERO1,
                                               GW_DATA_SHARDED};
-    struct shard_job job = {.data = 3, .mode = modes[_i]};
-    run_job(&job, several_in_use);
+    struct shard_setup setup = {.data = 3, .mode = modes[_i]};
+    run_setup(&setup, several_in_use);
 }
 END_TEST
 
 /* ---- the pool ---- */
 
-START_TEST(a_pool_has_as_many_buffers_as_were_lent)
+START_TEST(a_pool_has_as_many_buffers_as_were_borrowed)
 {
     struct gw__shard_pool pool;
     struct gw_error why;
     ck_assert_int_eq(gw__shard_pool_init(&pool, 3, &why), GW_OK);
-    float *small = gw__shard_pool_lend(&pool, 100, &why);
-    gw__shard_pool_give_back(&pool, small);
-    float *large = gw__shard_pool_lend(&pool, 9000, &why);
+    float *small = gw__shard_pool_acquire(&pool, 100, &why);
+    gw__shard_pool_release(&pool, small);
+    float *large = gw__shard_pool_acquire(&pool, 9000, &why);
     ck_assert_uint_eq(pool.held_bytes, 9000); /* the small one was replaced */
-    float *other = gw__shard_pool_lend(&pool, 200, &why);
-    gw__shard_pool_give_back(&pool, large);
-    gw__shard_pool_give_back(&pool, other);
-    ck_assert_ptr_eq(gw__shard_pool_lend(&pool, 150, &why), other);
-    ck_assert_ptr_eq(gw__shard_pool_lend(&pool, 150, &why), large);
+    float *other = gw__shard_pool_acquire(&pool, 200, &why);
+    gw__shard_pool_release(&pool, large);
+    gw__shard_pool_release(&pool, other);
+    ck_assert_ptr_eq(gw__shard_pool_acquire(&pool, 150, &why), other);
+    ck_assert_ptr_eq(gw__shard_pool_acquire(&pool, 150, &why), large);
     ck_assert_uint_eq(pool.most_bytes, 9200);
-    gw__shard_pool_give_back(&pool, large);
+    gw__shard_pool_release(&pool, large);
     gw__shard_pool_trim(&pool);
     ck_assert_uint_eq(pool.held_bytes, 200);
     gw__shard_pool_fini(&pool);
@@ -159,11 +161,11 @@ END_TEST
 
 static void save_and_go_on(struct gw_comm *comm, void *context)
 {
-    struct shard_job job = *(const struct shard_job *)context;
+    struct shard_setup setup = *(const struct shard_setup *)context;
     struct shard_rank rank;
     enum { BEFORE = 2, AFTER = 3 };
-    shard_rank_join(&rank, &job, comm);
-    shard_rank_begin(&rank, &job);
+    shard_rank_join(&rank, &setup, comm);
+    shard_rank_begin(&rank, &setup);
     while (rank.step < BEFORE)
         shard_rank_step(&rank);
     size_t bytes = gw__shards_state_bytes(rank.shards);
@@ -173,7 +175,7 @@ static void save_and_go_on(struct gw_comm *comm, void *context)
     while (rank.step < BEFORE + AFTER)
         shard_rank_step(&rank);
     uint64_t digest = shard_rank_digest(&rank);
-    shard_rank_begin(&rank, &job); /* starts again */
+    shard_rank_begin(&rank, &setup); /* starts again */
     MUST(gw__shards_state_bytes(rank.shards) == bytes);
     gw__shards_restore(rank.shards, state);
     rank.step = BEFORE;
@@ -186,16 +188,16 @@ static void save_and_go_on(struct gw_comm *comm, void *context)
 
 START_TEST(a_picture_is_all)
 {
-    static const struct shard_job jobs[] = {
+    static const struct shard_setup setups[] = {
         {.data = 2, .mode = GW_DATA_REPLICATED},
         {.data = 3, .mode = GW_DATA_ZERO1},
         {.data = 2, .mode = GW_DATA_SHARDED},
         {.data = 4, .mode = GW_DATA_SHARDED, .group = 2}};
-    struct shard_job job = jobs[_i / 3];
-    job.optimiser = (enum gw_optimiser)(_i % 3);
-    job.odd = 1.0 / 3;
-    job.overlap = true;
-    run_job(&job, save_and_go_on);
+    struct shard_setup setup = setups[_i / 3];
+    setup.optimiser = (enum gw_optimiser)(_i % 3);
+    setup.odd = 1.0 / 3;
+    setup.overlap = true;
+    run_setup(&setup, save_and_go_on);
 }
 END_TEST
 
@@ -203,20 +205,20 @@ END_TEST
 
 static void send_while_computing(struct gw_comm *comm, void *context)
 {
-    struct shard_job job = *(const struct shard_job *)context;
+    struct shard_setup setup = *(const struct shard_setup *)context;
     struct shard_rank rank;
     struct gw_layout_price price;
     struct gw_error why;
     double comm_us, exposed_us;
-    shard_rank_join(&rank, &job, comm);
-    shard_rank_begin(&rank, &job);
+    shard_rank_join(&rank, &setup, comm);
+    shard_rank_begin(&rank, &setup);
     for (unsigned i = 0; i < SHARD_OPERATORS; i++)
         MUST(gw__shards_complete(rank.shards, i, &why) == GW_OK);
     gw_layout_price(rank.layout, 0, &price);
-    while (job.overlap && shard_rank_data_bytes(&rank) < price.data_bytes)
+    while (setup.overlap && shard_rank_data_bytes(&rank) < price.data_bytes)
         MUST(gw__shards_poll(rank.shards, &why) == GW_OK);
     MUST(gw__shards_poll(rank.shards, &why) == GW_OK);
-    MUST(job.overlap || shard_rank_data_bytes(&rank) == 0);
+    MUST(setup.overlap || shard_rank_data_bytes(&rank) == 0);
     MUST(gw_barrier(rank.comm) == GW_OK);
     MUST(gw__shards_step(rank.shards, &why) == GW_OK);
     gw__shards_times(rank.shards, &comm_us, &exposed_us);
@@ -227,9 +229,9 @@ static void send_while_computing(struct gw_comm *comm, void *context)
 
 START_TEST(overlapped_gradients_need_no_step)
 {
-    struct shard_job job = {
+    struct shard_setup setup = {
         .data = 3, .bucket_bytes = 3000, .overlap = _i == 1};
-    run_job(&job, send_while_computing);
+    run_setup(&setup, send_while_computing);
 }
 END_TEST
 
@@ -245,11 +247,11 @@ static void alone(struct gw_comm *comm, void *context)
     shard_rank_leave(&rank);
 }
 
-START_TEST(nothing_travels_for_one_rank)
+START_TEST(nothing_is_sent_for_one_rank)
 {
-    struct shard_job job = {
+    struct shard_setup setup = {
         .data = 1, .mode = (enum gw_data_mode)_i, .overlap = true};
-    run_job(&job, alone);
+    run_setup(&setup, alone);
 }
 END_TEST
 
@@ -269,10 +271,10 @@ static void with_algo(struct gw_comm *comm, void *context)
     shard_rank_leave(&rank);
 }
 
-START_TEST(the_algorithm_that_was_asked_for)
+START_TEST(the_algorithm_that_was_requested)
 {
-    struct shard_job job = {.data = 3, .algo = "one_shot"};
-    run_job(&job, with_algo);
+    struct shard_setup setup = {.data = 3, .algo = "one_shot"};
+    run_setup(&setup, with_algo);
 }
 END_TEST
 
@@ -318,13 +320,13 @@ END_TEST
 
 static void wrong_group(struct gw_comm *comm, void *context)
 {
-    struct shard_job job = *(const struct shard_job *)context;
+    struct shard_setup setup = *(const struct shard_setup *)context;
     static const unsigned first[] = {0};
     struct shard_rank rank;
     struct gw__shards *shards;
     struct gw_error why;
-    shard_rank_join(&rank, &job, comm);
-    shard_rank_begin(&rank, &job);
+    shard_rank_join(&rank, &setup, comm);
+    shard_rank_begin(&rank, &setup);
     struct gw__shards_config config = {.layout = rank.layout,
                                        .operators = first,
                                        .operator_count = 1,
@@ -338,8 +340,8 @@ static void wrong_group(struct gw_comm *comm, void *context)
 
 START_TEST(communicators_that_do_not_fit)
 {
-    struct shard_job job = {.data = 2, .mode = GW_DATA_ZERO1};
-    run_job(&job, wrong_group);
+    struct shard_setup setup = {.data = 2, .mode = GW_DATA_ZERO1};
+    run_setup(&setup, wrong_group);
 }
 END_TEST
 
@@ -371,13 +373,13 @@ static void give_up(struct gw_comm *comm, void *context)
     shard_rank_leave(&rank);
 }
 
-START_TEST(given_up_in_the_midst)
+START_TEST(abandoned_in_the_midst)
 {
-    struct shard_job job = {.data = 3,
-                            .mode = (enum gw_data_mode)_i,
-                            .bucket_bytes = 1,
-                            .overlap = true};
-    run_job(&job, give_up);
+    struct shard_setup setup = {.data = 3,
+                                .mode = (enum gw_data_mode)_i,
+                                .bucket_bytes = 1,
+                                .overlap = true};
+    run_setup(&setup, give_up);
 }
 END_TEST
 
@@ -386,22 +388,22 @@ Suite *suite_shards_life(void)
     Suite *suite = suite_create("shards life");
     TCase *tcase = tcase_create("optimisers");
     tcase_add_test(tcase, optimisers_have_names_and_state);
-    tcase_add_loop_test(tcase, pieces_step_like_the_whole, 0, 3);
+    tcase_add_loop_test(tcase, chunks_step_like_the_whole, 0, 3);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("memory");
     tcase_add_loop_test(tcase, several_operators_in_use, 0, 3);
-    tcase_add_test(tcase, a_pool_has_as_many_buffers_as_were_lent);
+    tcase_add_test(tcase, a_pool_has_as_many_buffers_as_were_borrowed);
     tcase_add_loop_test(tcase, a_picture_is_all, 0, 12);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("calls");
     tcase_add_loop_test(tcase, overlapped_gradients_need_no_step, 0, 2);
-    tcase_add_loop_test(tcase, nothing_travels_for_one_rank, 0, 3);
-    tcase_add_test(tcase, the_algorithm_that_was_asked_for);
+    tcase_add_loop_test(tcase, nothing_is_sent_for_one_rank, 0, 3);
+    tcase_add_test(tcase, the_algorithm_that_was_requested);
     tcase_add_loop_test(tcase, as_few_bytes_as_can_be, 0, 18);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("failures");
     tcase_add_test(tcase, communicators_that_do_not_fit);
-    tcase_add_loop_test(tcase, given_up_in_the_midst, 0, 3);
+    tcase_add_loop_test(tcase, abandoned_in_the_midst, 0, 3);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -35,20 +35,20 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 static const size_t buckets[] = {0, 200, 4500, 1, 1 << 30};
 enum { BUCKETS = sizeof buckets / sizeof *buckets };
 
-static struct shard_job job_of(const struct shape *shape)
+static struct shard_setup setup_of(const struct shape *shape)
 {
-    return (struct shard_job){.data = shape->data,
-                              .mode = shape->mode,
-                              .group = shape->group,
-                              .steps = 3};
+    return (struct shard_setup){.data = shape->data,
+                                .mode = shape->mode,
+                                .group = shape->group,
+                                .steps = 3};
 }
 
-static void run_job(const struct shard_job *job, const char *wire,
-                    bool no_windows, rank_body body)
+static void run_setup(const struct shard_setup *setup, const char *wire,
+                      bool no_windows, rank_body body)
 {
     struct gw_comm_config config = {.wire = wire, .no_windows = no_windows};
-    struct shard_job copy = *job;
-    run_ranks(&config, shard_job_ranks(job), body, &copy);
+    struct shard_setup copy = *setup;
+    run_ranks(&config, shard_setup_ranks(setup), body, &copy);
 }
 
 /* With weights that are replicated along the tensor axis, whose gradients are
@@ -56,43 +56,43 @@ static void run_job(const struct shard_job *job, const char *wire,
 static void run_tensor(const struct shape *shape, unsigned tensor,
                        rank_body body)
 {
-    struct shard_job job = job_of(shape);
-    if (job.data > 3)
+    struct shard_setup setup = setup_of(shape);
+    if (setup.data > 3)
         return;
-    job.tensor = tensor;
-    job.split = GW_SPLIT_BATCH;
-    run_job(&job, "shm", false, body);
+    setup.tensor = tensor;
+    setup.split = GW_SPLIT_BATCH;
+    run_setup(&setup, "shm", false, body);
 }
 
 /* ---- parameters ---- */
 
 static void train_and_check(struct shard_rank *rank,
-                            const struct shard_job *job)
+                            const struct shard_setup *setup)
 {
-    shard_rank_begin(rank, job);
-    for (unsigned s = 0; s < job->steps; s++)
+    shard_rank_begin(rank, setup);
+    for (unsigned s = 0; s < setup->steps; s++)
         shard_rank_step(rank);
     shard_rank_check(rank);
 }
 
 static void all_buckets(struct gw_comm *comm, void *context)
 {
-    struct shard_job job = *(const struct shard_job *)context;
+    struct shard_setup setup = *(const struct shard_setup *)context;
     struct shard_rank rank;
-    shard_rank_join(&rank, &job, comm);
+    shard_rank_join(&rank, &setup, comm);
     for (unsigned i = 0; i < 2 * BUCKETS; i++) {
-        job.bucket_bytes = buckets[i / 2];
-        job.overlap = i % 2;
-        job.optimiser = (enum gw_optimiser)(i % 3);
-        train_and_check(&rank, &job);
+        setup.bucket_bytes = buckets[i / 2];
+        setup.overlap = i % 2;
+        setup.optimiser = (enum gw_optimiser)(i % 3);
+        train_and_check(&rank, &setup);
     }
     shard_rank_leave(&rank);
 }
 
 START_TEST(all_are_one_process)
 {
-    struct shard_job job = job_of(&shapes[_i]);
-    run_job(&job, "shm", false, all_buckets);
+    struct shard_setup setup = setup_of(&shapes[_i]);
+    run_setup(&setup, "shm", false, all_buckets);
 }
 END_TEST
 
@@ -104,13 +104,13 @@ END_TEST
 
 static void any_order(struct gw_comm *comm, void *context)
 {
-    struct shard_job job = *(const struct shard_job *)context;
+    struct shard_setup setup = *(const struct shard_setup *)context;
     static const unsigned order[SHARD_OPERATORS] = {2, 5, 0, 6, 1, 4, 3};
     struct shard_rank rank;
     struct gw_error why;
-    job.overlap = true;
-    shard_rank_join(&rank, &job, comm);
-    shard_rank_begin(&rank, &job);
+    setup.overlap = true;
+    shard_rank_join(&rank, &setup, comm);
+    shard_rank_begin(&rank, &setup);
     for (unsigned s = 0; s < 2; s++) {
         for (unsigned i = 0; i < SHARD_OPERATORS; i++)
             MUST(gw__shards_complete(rank.shards, order[i], &why) == GW_OK);
@@ -124,57 +124,58 @@ static void any_order(struct gw_comm *comm, void *context)
 
 START_TEST(completed_in_any_order)
 {
-    struct shard_job job = job_of(&shapes[_i]);
-    job.bucket_bytes = 200;
-    run_job(&job, "shm", false, any_order);
+    struct shard_setup setup = setup_of(&shapes[_i]);
+    setup.bucket_bytes = 200;
+    run_setup(&setup, "shm", false, any_order);
 }
 END_TEST
 
 /* ---- bits ---- */
 
-static uint64_t digest_of(struct shard_rank *rank, const struct shard_job *job)
+static uint64_t digest_of(struct shard_rank *rank,
+                          const struct shard_setup *setup)
 {
-    shard_rank_begin(rank, job);
-    for (unsigned s = 0; s < job->steps; s++)
+    shard_rank_begin(rank, setup);
+    for (unsigned s = 0; s < setup->steps; s++)
         shard_rank_step(rank);
     return shard_rank_digest(rank);
 }
 
 static void overlap_or_not(struct gw_comm *comm, void *context)
 {
-    struct shard_job job = *(const struct shard_job *)context;
+    struct shard_setup setup = *(const struct shard_setup *)context;
     struct shard_rank rank;
-    job.odd = 1.0 / 3;
-    shard_rank_join(&rank, &job, comm);
+    setup.odd = 1.0 / 3;
+    shard_rank_join(&rank, &setup, comm);
     for (unsigned i = 0; i < 3 * BUCKETS; i++) {
-        job.bucket_bytes = buckets[i / 3];
-        job.optimiser = (enum gw_optimiser)(i % 3);
-        job.overlap = false;
-        uint64_t after = digest_of(&rank, &job);
-        job.overlap = true;
-        MUST(digest_of(&rank, &job) == after);
+        setup.bucket_bytes = buckets[i / 3];
+        setup.optimiser = (enum gw_optimiser)(i % 3);
+        setup.overlap = false;
+        uint64_t after = digest_of(&rank, &setup);
+        setup.overlap = true;
+        MUST(digest_of(&rank, &setup) == after);
     }
     shard_rank_leave(&rank);
 }
 
 START_TEST(overlap_changes_no_bit)
 {
-    struct shard_job job = job_of(&shapes[_i]);
-    run_job(&job, "shm", _i % 2, overlap_or_not);
+    struct shard_setup setup = setup_of(&shapes[_i]);
+    run_setup(&setup, "shm", _i % 2, overlap_or_not);
 }
 END_TEST
 
 /* ---- bytes and memory ---- */
 
 /* The formulas, spelled out for S padded bytes. */
-static uint64_t formula(const struct shard_job *job, uint64_t whole)
+static uint64_t formula(const struct shard_setup *setup, uint64_t whole)
 {
-    uint64_t data = job->data, group = job->group ? job->group : data;
+    uint64_t data = setup->data, group = setup->group ? setup->group : data;
     uint64_t twice = 2 * whole;
-    if (job->mode == GW_DATA_REPLICATED)
+    if (setup->mode == GW_DATA_REPLICATED)
         return twice * (data - 1) / data;
     uint64_t across = twice / group * (data / group - 1) / (data / group);
-    if (job->mode == GW_DATA_ZERO1)
+    if (setup->mode == GW_DATA_ZERO1)
         return twice * (group - 1) / group + across;
     /* Two micro-batches: four gathers and a scatter. */
     return 5 * whole * (group - 1) / group + across;
@@ -185,7 +186,7 @@ static uint64_t padded_bytes(const struct shard_rank *rank)
     uint64_t bytes = 0;
     for (unsigned i = 0; i < SHARD_OPERATORS; i++)
         bytes += gw_layout_block(rank->layout,
-                                 rank->layout->placed[i].parameters_local) *
+                                 rank->layout->op_layouts[i].parameters_local) *
                  rank->layout->options.shard_group * sizeof(float);
     return bytes;
 }
@@ -194,39 +195,39 @@ static void check_memory(const struct shard_rank *rank,
                          const struct gw_layout_price *price)
 {
     struct gw_comm *comm = rank->comm;
-    const struct shard_job *job = rank->job;
+    const struct shard_setup *setup = rank->setup;
     uint64_t whole = padded_bytes(rank);
     uint64_t share = whole / rank->layout->options.shard_group;
-    uint64_t held = job->mode == GW_DATA_SHARDED ? share : whole;
+    uint64_t held = setup->mode == GW_DATA_SHARDED ? share : whole;
     uint64_t parameters, gradients, optimiser, gathered;
     gw__shards_memory(rank->shards, false, &parameters, &gradients, &optimiser,
                       &gathered);
     MUST(parameters == held && parameters == price->parameter_bytes);
     MUST(gradients == held && gradients == price->gradient_bytes);
-    MUST(optimiser == gw_optimiser_words(job->optimiser) * share &&
+    MUST(optimiser == gw_optimiser_words(setup->optimiser) * share &&
          optimiser == price->optimiser_bytes);
     MUST(gathered == price->gathered_bytes);
-    bool gathers = job->mode == GW_DATA_SHARDED && share < whole;
+    bool gathers = setup->mode == GW_DATA_SHARDED && share < whole;
     MUST(gw__shards_summand_bytes(rank->shards, false) ==
          (gathers ? whole : 0));
 }
 
 static void count_bytes(struct gw_comm *comm, void *context)
 {
-    struct shard_job job = *(const struct shard_job *)context;
+    struct shard_setup setup = *(const struct shard_setup *)context;
     struct shard_rank rank;
-    shard_rank_join(&rank, &job, comm);
+    shard_rank_join(&rank, &setup, comm);
     for (unsigned i = 0; i < BUCKETS; i++) {
         struct gw_layout_price price;
-        job.bucket_bytes = buckets[i];
-        job.overlap = i % 2;
-        job.optimiser = (enum gw_optimiser)(i % 3);
-        shard_rank_begin(&rank, &job);
+        setup.bucket_bytes = buckets[i];
+        setup.overlap = i % 2;
+        setup.optimiser = (enum gw_optimiser)(i % 3);
+        shard_rank_begin(&rank, &setup);
         gw_layout_price(rank.layout, 0, &price);
         for (unsigned s = 0; s < 2; s++)
             shard_rank_step(&rank);
         MUST(shard_rank_data_bytes(&rank) ==
-             2 * formula(&job, padded_bytes(&rank)));
+             2 * formula(&setup, padded_bytes(&rank)));
         MUST(shard_rank_data_bytes(&rank) == 2 * price.data_bytes);
         MUST(shard_bytes_sent(rank.tensor) == 2 * price.tensor_weight_bytes);
         check_memory(&rank, &price);
@@ -237,9 +238,9 @@ static void count_bytes(struct gw_comm *comm, void *context)
 START_TEST(bytes_are_the_formulas)
 {
     static const char *const wires[] = {"shm", "shm", "ipc"};
-    struct shard_job job = job_of(&shapes[_i]);
+    struct shard_setup setup = setup_of(&shapes[_i]);
     for (unsigned w = 0; w < 3; w++)
-        run_job(&job, wires[w], w == 1, count_bytes);
+        run_setup(&setup, wires[w], w == 1, count_bytes);
 }
 END_TEST
 

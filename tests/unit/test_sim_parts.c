@@ -23,7 +23,7 @@ START_TEST(the_queue_is_ordered_by_time_and_then_by_arrival)
     struct gw__queue queue = {.most = 100};
     uint64_t time_ns;
     for (uint32_t i = 0; i < 8; i++) {
-        struct gw__event *event = gw__queue_take(&queue, 0);
+        struct gw__event *event = gw__queue_acquire(&queue, 0);
         event->index = (uint16_t)i;
         gw__queue_add(&queue, event, times[i]);
     }
@@ -32,7 +32,7 @@ START_TEST(the_queue_is_ordered_by_time_and_then_by_arrival)
         struct gw__event *event = gw__queue_pop(&queue, &time_ns);
         ck_assert_uint_eq(event->index, order[i]);
         ck_assert_uint_eq(time_ns, times[order[i]]);
-        gw__queue_give(&queue, event);
+        gw__queue_release(&queue, event);
     }
     ck_assert_ptr_null(gw__queue_pop(&queue, &time_ns));
     ck_assert_uint_eq(gw__queue_next_ns(&queue), UINT64_MAX);
@@ -63,7 +63,7 @@ static size_t least(const struct model *model)
 static void add_one(struct model *model, size_t i, uint64_t round)
 {
     size_t bytes = gw_rng_below(&model->rng, 300);
-    struct gw__event *event = gw__queue_take(&model->queue, bytes);
+    struct gw__event *event = gw__queue_acquire(&model->queue, bytes);
     ck_assert_ptr_nonnull(event);
     ck_assert_uint_eq(event->bytes, bytes);
     memset(event->data, 0xee, bytes);
@@ -73,7 +73,7 @@ static void add_one(struct model *model, size_t i, uint64_t round)
     gw__queue_add(&model->queue, event, model->times[i]);
 }
 
-static void take_one(struct model *model)
+static void pop_one(struct model *model)
 {
     uint64_t time_ns = 0;
     size_t i = least(model);
@@ -82,7 +82,7 @@ static void take_one(struct model *model)
     if (!event)
         return;
     ck_assert_uint_eq(time_ns, model->times[i]);
-    gw__queue_give(&model->queue, event);
+    gw__queue_release(&model->queue, event);
     model->events[i] = NULL;
 }
 
@@ -94,18 +94,18 @@ START_TEST(events_can_be_taken_out_from_anywhere)
         size_t i = gw_rng_below(&model.rng, EVENTS);
         uint64_t what = gw_rng_below(&model.rng, 3);
         if (what == 0) {
-            take_one(&model);
+            pop_one(&model);
         } else if (!model.events[i]) {
             add_one(&model, i, round);
         } else if (what == 1) {
             gw__queue_remove(&model.queue, model.events[i]);
-            gw__queue_give(&model.queue, model.events[i]);
+            gw__queue_release(&model.queue, model.events[i]);
             model.events[i] = NULL;
         }
     }
     while (model.queue.count)
-        take_one(&model);
-    ck_assert_uint_eq(model.queue.taken, 0);
+        pop_one(&model);
+    ck_assert_uint_eq(model.queue.in_use, 0);
     gw__queue_fini(&model.queue);
 }
 END_TEST
@@ -116,13 +116,13 @@ START_TEST(a_queue_is_bounded_and_events_come_again)
     struct gw__event *events[3];
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 3; i++) {
-            events[i] = gw__queue_take(&queue, 100000 - i);
+            events[i] = gw__queue_acquire(&queue, 100000 - i);
             ck_assert_ptr_nonnull(events[i]);
             ck_assert_uint_eq((uintptr_t)events[i]->data % 16, 0);
         }
-        ck_assert_ptr_null(gw__queue_take(&queue, 0));
+        ck_assert_ptr_null(gw__queue_acquire(&queue, 0));
         for (unsigned i = 0; i < 3; i++)
-            gw__queue_give(&queue, events[i]);
+            gw__queue_release(&queue, events[i]);
     }
     ck_assert_uint_eq(queue.arena_count, 3);
     gw__queue_fini(&queue);
@@ -172,7 +172,7 @@ START_TEST(a_clock_never_falls_when_its_rate_changes)
 }
 END_TEST
 
-START_TEST(a_clock_shows_what_its_rate_says)
+START_TEST(a_clock_runs_at_its_rate)
 {
     struct gw__node_clock clock = {.since_ns = 10, .shown_ns = 100};
     ck_assert_uint_eq(gw__clock_at(&clock, 1000010), 1000100);
@@ -232,7 +232,7 @@ Suite *suite_sim_parts(void)
     TCase *clock = tcase_create("sim clock");
     tcase_add_test(clock, a_clock_and_its_inverse_agree);
     tcase_add_test(clock, a_clock_never_falls_when_its_rate_changes);
-    tcase_add_test(clock, a_clock_shows_what_its_rate_says);
+    tcase_add_test(clock, a_clock_runs_at_its_rate);
     suite_add_tcase(suite, clock);
     TCase *disk = tcase_create("sim disk");
     tcase_add_test(disk, a_disk_keeps_the_newest_value_of_each_key);

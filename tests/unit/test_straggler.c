@@ -18,13 +18,13 @@ static struct gw_error why;
 
 /* ---- policies ---- */
 
-static unsigned asked;
+static unsigned policy_calls;
 static struct gw_straggler_round seen;
 static double arrivals[GW_PS_NODES], means[GW_PS_NODES];
 
 static struct gw_ps_mode record(const struct gw_straggler_round *round)
 {
-    asked++;
+    policy_calls++;
     seen = *round;
     for (unsigned i = 0; i < round->parts; i++)
         arrivals[i] = round->arrivals[i];
@@ -33,22 +33,22 @@ static struct gw_ps_mode record(const struct gw_straggler_round *round)
     return round->mode;
 }
 
-START_TEST(a_policy_is_told_of_each_round)
+START_TEST(a_policy_is_notified_of_each_round)
 {
     static const struct gw_straggler policy = {.choose = record};
     struct gw__clock_sim r = play_how(4, "bsp", 50);
     r.straggler = &policy;
-    asked = 0;
+    policy_calls = 0;
     play_times(4, "fixed:1s", "2:3");
     play_run(&r, 1);
-    ck_assert_uint_eq(asked, 50);
+    ck_assert_uint_eq(policy_calls, 50);
     ck_assert_uint_eq(seen.number, 50);
     ck_assert_uint_eq(seen.parts, 4);
     ck_assert_uint_eq(seen.workers, 4);
-    play_near(seen.seconds, 3, 1e-9, "a round");
+    play_expect_close(seen.seconds, 3, 1e-9, "a round");
     for (unsigned i = 0; i < 4; i++) {
-        play_near(arrivals[i], i == 2 ? 3 : 1, 1e-9, "arrival");
-        play_near(means[i], i == 2 ? 3 : 1, 1e-9, "mean");
+        play_expect_close(arrivals[i], i == 2 ? 3 : 1, 1e-9, "arrival");
+        play_expect_close(means[i], i == 2 ? 3 : 1, 1e-9, "mean");
     }
     ck_assert_uint_eq(play_result.modes, 0);
 }
@@ -56,30 +56,30 @@ END_TEST
 
 /* A part that is missing when a round closes has no arrival time, but is known
  * to be slow. */
-START_TEST(a_policy_is_told_who_is_late)
+START_TEST(a_policy_is_notified_who_is_late)
 {
     static const struct gw_straggler policy = {.choose = record};
     struct gw__clock_sim r = play_how(4, "kofn:3", 50);
     r.straggler = &policy;
     play_times(4, "fixed:1s", "2:3.5");
     play_run(&r, 1);
-    play_near(seen.seconds, 1, 1e-9, "a round");
+    play_expect_close(seen.seconds, 1, 1e-9, "a round");
     ck_assert(isinf(arrivals[2]));
     ck_assert(means[2] > 3.4 && means[2] < 3.6);
 }
 END_TEST
 
-START_TEST(a_policy_is_told_of_asp)
+START_TEST(a_policy_is_notified_of_asp)
 {
     static const struct gw_straggler policy = {.choose = record};
     struct gw__clock_sim r = play_how(4, "asp", 50);
     r.straggler = &policy;
-    asked = 0;
+    policy_calls = 0;
     play_times(4, "fixed:1s", NULL);
     play_run(&r, 1);
-    ck_assert_uint_eq(asked, 50);
-    play_near(seen.seconds, 1, 1e-9, "as many units as parts");
-    play_near(arrivals[3], 1, 1e-9, "the last");
+    ck_assert_uint_eq(policy_calls, 50);
+    play_expect_close(seen.seconds, 1, 1e-9, "as many units as parts");
+    play_expect_close(arrivals[3], 1, 1e-9, "the last");
 }
 END_TEST
 
@@ -98,8 +98,8 @@ START_TEST(a_policy_chooses)
     r.give_up = true;
     play_times(4, "fixed:1s", "2:3");
     play_run(&r, 1);
-    play_near((double)play_result.ended_ns / 1e9, 5 * 3 + 15, 1e-9,
-              "4 of 4, then 3");
+    play_expect_close((double)play_result.ended_ns / 1e9, 5 * 3 + 15, 1e-9,
+                      "4 of 4, then 3");
     ck_assert_uint_eq(play_result.modes, 1);
     ck_assert_uint_eq(play_result.mode.bound, 3);
     ck_assert_uint_eq(play_result.items, 5 * 4 + 15 * 3);
@@ -173,7 +173,8 @@ START_TEST(drop_slowest_drops_the_slowest)
     play_run(&r, 1);
     ck_assert_uint_eq(play_result.mode.bound, 8);
     ck_assert_uint_ge(play_result.modes, 2);
-    play_near((double)play_result.ended_ns / 1e9, 1000 + 20, 0.01, "the run");
+    play_expect_close((double)play_result.ended_ns / 1e9, 1000 + 20, 0.01,
+                      "the run");
     /* Those of the slow time, and those until 19 (7/8)^22 < 1: the mean is then
      * below 2. */
     ck_assert_uint_le(play_result.dropped, 300 / 20 + 22);
@@ -237,26 +238,27 @@ START_TEST(learning_by_rounds_is_exact)
 {
     enum { ROUNDS = 60 };
     struct gw_task *task = make_task();
-    struct gw_local *local;
-    struct gw_unit *unit;
-    struct gw_unit_sums sums;
+    struct gw_table_store *store;
+    struct gw_work_item *item;
+    struct gw_sample_sums sums;
     struct gw_task_score score;
     unsigned count;
     double loss = loss_of(task, "bsp", ROUNDS);
     const struct gw_ps_table_config *tables = gw_task_tables(task, &count);
-    ck_assert_int_eq(gw_local_new(tables, count, &local, &why), GW_OK);
-    ck_assert_int_eq(gw_unit_new(task, &unit, &why), GW_OK);
+    ck_assert_int_eq(gw_table_store_new(tables, count, &store, &why), GW_OK);
+    ck_assert_int_eq(gw_work_item_new(task, &item, &why), GW_OK);
     for (unsigned b = 0; b < ROUNDS; b++)
-        ck_assert_int_eq(
-            gw_local_batch(local, unit, b / 20, b % 20, 4, &sums, &why), GW_OK);
-    const struct gw_fetch fetch = gw_local_fetch(local);
+        ck_assert_int_eq(gw_table_store_run_batch(store, item, b / 20, b % 20,
+                                                  4, &sums, &why),
+                         GW_OK);
+    const struct gw_fetch fetch = gw_table_store_fetch(store);
     ck_assert_int_eq(gw_task_evaluate(task, GW_TASK_TEST,
                                       gw_task_config(task)->epochs, &fetch,
                                       &score, &why),
                      GW_OK);
     ck_assert_double_eq(loss, score.loss);
-    gw_unit_destroy(&unit);
-    gw_local_destroy(&local);
+    gw_work_item_destroy(&item);
+    gw_table_store_destroy(&store);
     gw_task_destroy(&task);
 }
 END_TEST
@@ -277,9 +279,9 @@ Suite *suite_straggler(void)
 {
     Suite *suite = suite_create("straggler");
     TCase *policies = tcase_create("policies");
-    tcase_add_test(policies, a_policy_is_told_of_each_round);
-    tcase_add_test(policies, a_policy_is_told_who_is_late);
-    tcase_add_test(policies, a_policy_is_told_of_asp);
+    tcase_add_test(policies, a_policy_is_notified_of_each_round);
+    tcase_add_test(policies, a_policy_is_notified_who_is_late);
+    tcase_add_test(policies, a_policy_is_notified_of_asp);
     tcase_add_test(policies, a_policy_chooses);
     tcase_add_test(policies, nonsense_is_refused);
     tcase_add_test(policies, modes_wander);

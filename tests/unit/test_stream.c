@@ -24,7 +24,7 @@ enum { BYTES = 1000003 };
 /* Test case 16 of "The Galois/Counter Mode of Operation" (McGrew, Viega), whose
  * nonce is rank 0xbebafeca (as bytes ca fe ba be) and number 88f8cadadbfaceca.
  */
-START_TEST(seals_as_the_standard_says)
+START_TEST(seals_as_the_standard_defines)
 {
     static const unsigned char key[] = {
         0xfe, 0xff, 0xe9, 0x92, 0x86, 0x65, 0x73, 0x1c, 0x6d, 0x6a, 0x8f,
@@ -160,20 +160,21 @@ START_TEST(what_was_altered_does_not_open)
     for (size_t at = 0; at < sizeof sealed; at++) {
         struct pair pair;
         struct gw__header header = {.bytes = SHORT};
-        int way[2];
+        int direction[2];
         open_pair(&pair);
         ck_assert(gw__stream_queue(&pair.ends[0], pair.data, &header, 0));
         ck_assert(gw__stream_push(&pair.ends[0]));
         ck_assert_int_eq(recv(pair.ends[1].fd, sealed, sizeof sealed, 0),
                          sizeof sealed);
-        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, way), 0);
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, direction), 0);
         close(pair.ends[1].fd);
-        pair.ends[1].fd = way[0];
+        pair.ends[1].fd = direction[0];
         sealed[at] ^= 1;
-        ck_assert_int_eq(write(way[1], sealed, sizeof sealed), sizeof sealed);
+        ck_assert_int_eq(write(direction[1], sealed, sizeof sealed),
+                         sizeof sealed);
         ck_assert(gw__stream_expect(&pair.ends[1], &header));
         ck_assert_int_eq(gw__stream_pull(&pair.ends[1]), GW_EDATA);
-        close(way[1]);
+        close(direction[1]);
         close_pair(&pair);
     }
 }
@@ -263,7 +264,7 @@ static bool was_shown_out(struct gw__door *door, const struct gw__stream *host,
     return false;
 }
 
-START_TEST(members_meet_at_the_door)
+START_TEST(members_handshake)
 {
     static const char *const hosts[] = {"127.0.0.1", "::1", "[::1]"};
     struct pair pair;
@@ -285,17 +286,17 @@ START_TEST(members_meet_at_the_door)
                      GW_OK);
     uint64_t until = gw_now_ns() + 10000000000ULL;
     pair.ends[0].fd = -1;
-    enum gw_err met = GW_PENDING;
-    while (met == GW_PENDING && gw_now_ns() < until) {
+    enum gw_err code = GW_PENDING;
+    while (code == GW_PENDING && gw_now_ns() < until) {
         if (pair.ends[0].fd < 0)
             pair.ends[0].fd = gw__door_admit(&door, pair.ends[0].own,
                                              pair.ends[0].token, &rank);
         pair.ends[0].has_called = true;
         if (pair.ends[0].fd >= 0)
             ck_assert_int_eq(gw__stream_greet(&pair.ends[0], &why), GW_OK);
-        met = gw__stream_greet(&pair.ends[1], &why);
+        code = gw__stream_greet(&pair.ends[1], &why);
     }
-    ck_assert_int_eq(met, GW_OK);
+    ck_assert_int_eq(code, GW_OK);
     ck_assert_uint_eq(rank, 1);
     gw__door_close(&door);
     close_pair(&pair);
@@ -335,7 +336,7 @@ START_TEST(strangers_are_shown_out)
 END_TEST
 
 /* They occupy at most all places, and for a second only. */
-START_TEST(silent_guests_keep_nobody_out)
+START_TEST(silent_peers_block_no_other)
 {
     enum { SILENT = 40 }; /* more than the places */
     struct pair pair;
@@ -370,14 +371,14 @@ Suite *suite_stream(void)
     TCase *tests = tcase_create("stream");
     tcase_set_timeout(tests, 60);
     if (gw__seal_is_built()) {
-        tcase_add_test(tests, seals_as_the_standard_says);
+        tcase_add_test(tests, seals_as_the_standard_defines);
         tcase_add_test(tests, bodies_come_as_they_went);
         tcase_add_test(tests, what_was_altered_does_not_open);
         tcase_add_test(tests, a_body_opens_in_its_place_alone);
         tcase_add_test(tests, an_end_is_pending_for_ever_and_known);
-        tcase_add_loop_test(tests, members_meet_at_the_door, 0, 3);
+        tcase_add_loop_test(tests, members_handshake, 0, 3);
         tcase_add_test(tests, strangers_are_shown_out);
-        tcase_add_test(tests, silent_guests_keep_nobody_out);
+        tcase_add_test(tests, silent_peers_block_no_other);
     }
     suite_add_tcase(suite, tests);
     return suite;

@@ -261,7 +261,7 @@ START_TEST(a_link_refuses)
 END_TEST
 
 /* Both directions between the sides, and no others; heal keeps the delays. */
-START_TEST(cut_and_heal)
+START_TEST(partition_and_heal)
 {
     static struct links links;
     static struct desired_state desired;
@@ -315,13 +315,13 @@ START_TEST(messages_arrive_whole)
                      GW_PENDING);
     ck_assert(!child_channel_send(ends[1], CHILD_CHANNEL_EVENTS, events,
                                   sizeof events, false));
-    ck_assert(!child_channel_send(ends[1], CHILD_CHANNEL_LAST, &last,
+    ck_assert(!child_channel_send(ends[1], CHILD_CHANNEL_EXIT, &last,
                                   sizeof last, false));
     ck_assert(!child_channel_receive(ends[0], buffer, &kind, &bytes));
     ck_assert(kind == CHILD_CHANNEL_EVENTS && bytes == sizeof events);
     ck_assert_mem_eq(buffer, events, sizeof events);
     ck_assert(!child_channel_receive(ends[0], buffer, &kind, &bytes));
-    ck_assert(kind == CHILD_CHANNEL_LAST);
+    ck_assert(kind == CHILD_CHANNEL_EXIT);
     ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
                      GW_PENDING);
 }
@@ -335,7 +335,7 @@ START_TEST(what_is_no_message_is_dropped)
     ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
                      GW_EDATA);
     ck_assert(
-        !child_channel_send(ends[1], CHILD_CHANNEL_NOTE, buffer, 8, false));
+        !child_channel_send(ends[1], CHILD_CHANNEL_STATUS, buffer, 8, false));
     ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
                      GW_EDATA);
     ck_assert(
@@ -408,7 +408,7 @@ Suite *suite_supervisor(void)
     TCase *links = tcase_create("links");
     tcase_add_test(links, a_link_changes);
     tcase_add_test(links, a_link_refuses);
-    tcase_add_test(links, cut_and_heal);
+    tcase_add_test(links, partition_and_heal);
     suite_add_tcase(suite, links);
     TCase *messages = tcase_create("messages");
     tcase_add_checked_fixture(messages, open_ends, close_ends);

@@ -66,15 +66,15 @@ static void decide(enum gw__fate fate, uint64_t op)
 }
 
 /* A member reports one more plan. */
-static void tell(unsigned node, struct gw_ring_chunks plan)
+static void report_plan(unsigned node, struct gw_ring_chunks plan)
 {
     struct child *child = &run->workers[node];
-    struct node_note before = child->note;
-    struct gw_ring_chunks *chunks = child->note.ring.chunks;
+    struct node_status before = child->status;
+    struct gw_ring_chunks *chunks = child->status.ring.chunks;
     memmove(chunks + 1, chunks, (GW_RING_CHUNKS - 1) * sizeof *chunks);
     chunks[0] = plan;
-    recovery_note(run, child, child->noted ? &before : NULL);
-    child->noted = true;
+    recovery_on_status(run, child, child->has_status ? &before : NULL);
+    child->has_status = true;
 }
 
 static json_int_t counted(unsigned recovery, const char *name)
@@ -163,13 +163,13 @@ START_TEST(who_lives_was_silent)
 }
 END_TEST
 
-START_TEST(a_plan_counts_once_however_many_tell_it)
+START_TEST(a_plan_counts_once_however_many_report_it)
 {
     lose(2);
     decide(GW__EXCLUDE, 7);
-    tell(0, plan_2);
-    tell(1, plan_2);
-    tell(3, plan_2);
+    report_plan(0, plan_2);
+    report_plan(1, plan_2);
+    report_plan(3, plan_2);
     COUNTED(0, 2, 1, 1);
     SUMS(2, 1, 1);
 }
@@ -179,37 +179,39 @@ START_TEST(complete_copies_are_kept)
 {
     lose(2);
     decide(GW__FORWARD, 7);
-    tell(0, (struct gw_ring_chunks){.epoch = 2, .op = 7, .spread = MEMBERS});
+    report_plan(
+        0, (struct gw_ring_chunks){.epoch = 2, .op = 7, .spread = MEMBERS});
     COUNTED(0, MEMBERS, 0, 0);
     SUMS(MEMBERS, 0, 0);
 }
 END_TEST
 
 /* The plan for the previous op only spread the result, so it does not count. */
-START_TEST(the_op_that_was_cut_short_counts)
+START_TEST(the_op_that_was_interrupted_counts)
 {
     lose(2);
     decide(GW__EXCLUDE, 7);
-    tell(0, (struct gw_ring_chunks){.epoch = 2, .op = 6, .spread = MEMBERS});
+    report_plan(
+        0, (struct gw_ring_chunks){.epoch = 2, .op = 6, .spread = MEMBERS});
     COUNTED(0, 0, 0, 0);
-    tell(0, plan_2);
+    report_plan(0, plan_2);
     COUNTED(0, 2, 1, 1);
     SUMS(2, 1, 1);
 }
 END_TEST
 
-START_TEST(what_is_told_late_counts_where_it_belongs)
+START_TEST(a_late_report_counts_where_it_belongs)
 {
     lose(2);
     decide(GW__EXCLUDE, 7);
     lose(2);
     decide(GW__FORWARD, 9);
-    tell(0, plan_2);
-    tell(0, plan_3);
-    tell(1, plan_3);
+    report_plan(0, plan_2);
+    report_plan(0, plan_3);
+    report_plan(1, plan_3);
     COUNTED(0, 2, 1, 1);
     COUNTED(1, 3, 0, 0);
-    tell(1, plan_2);
+    report_plan(1, plan_2);
     COUNTED(0, 2, 1, 1);
     COUNTED(1, 3, 0, 0);
     SUMS(5, 1, 1);
@@ -217,9 +219,9 @@ START_TEST(what_is_told_late_counts_where_it_belongs)
 END_TEST
 
 /* Members may know a decision before the supervisor does. */
-START_TEST(what_is_told_early_waits_for_the_decision)
+START_TEST(an_early_report_waits_for_the_decision)
 {
-    tell(0, plan_2);
+    report_plan(0, plan_2);
     lose(2);
     COUNTED(0, 0, 0, 0);
     decide(GW__EXCLUDE, 7);
@@ -236,10 +238,11 @@ START_TEST(sums_outlive_the_list)
         unsigned lost = run->update.view.ring[0].node;
         lose(0);
         decide(GW__EXCLUDE, 7 + i);
-        tell(1, (struct gw_ring_chunks){.epoch = run->update.view.ring_epoch,
-                                        .op = 7 + i,
-                                        .kept = 1,
-                                        .redone = 2});
+        report_plan(
+            1, (struct gw_ring_chunks){.epoch = run->update.view.ring_epoch,
+                                       .op = 7 + i,
+                                       .kept = 1,
+                                       .redone = 2});
         run->update.view.ring[run->update.view.ring_count++].node = lost;
     }
     SUMS(MANY, 2 * MANY, 0);
@@ -255,11 +258,11 @@ Suite *suite_supervisor_recovery(void)
         who_has_ended_unread_was_lost_by_its_end,
         who_is_being_killed_was_lost_by_its_end,
         who_lives_was_silent,
-        a_plan_counts_once_however_many_tell_it,
+        a_plan_counts_once_however_many_report_it,
         complete_copies_are_kept,
-        the_op_that_was_cut_short_counts,
-        what_is_told_late_counts_where_it_belongs,
-        what_is_told_early_waits_for_the_decision,
+        the_op_that_was_interrupted_counts,
+        a_late_report_counts_where_it_belongs,
+        an_early_report_waits_for_the_decision,
         sums_outlive_the_list,
     };
     Suite *suite = suite_create("supervisor_recovery");

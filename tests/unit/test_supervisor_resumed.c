@@ -66,13 +66,13 @@ static void decide(void)
     recovery_view(run, &before);
 }
 
-static void tell_resumed(unsigned node, uint64_t ring_epoch)
+static void report_resumed(unsigned node, uint64_t ring_epoch)
 {
     struct child *child = &run->workers[node];
-    struct node_note before = child->note;
-    child->note.ring.ring_epoch = ring_epoch;
-    child->note.ring.recoveries++;
-    recovery_note(run, child, &before);
+    struct node_status before = child->status;
+    child->status.ring.ring_epoch = ring_epoch;
+    child->status.ring.recoveries++;
+    recovery_on_status(run, child, &before);
 }
 
 START_TEST(a_ring_is_resumed)
@@ -81,7 +81,7 @@ START_TEST(a_ring_is_resumed)
     lose_last();
     decide();
     ck_assert(!is_over(0));
-    tell_resumed(0, 2);
+    report_resumed(0, 2);
     ck_assert(is_over(0));
 }
 END_TEST
@@ -93,8 +93,8 @@ START_TEST(a_report_before_the_removal_is_stale)
     form_ring();
     struct child *child = &run->workers[MEMBERS - 1];
     child->pid = 1;
-    child->note.stage = STAGE_MEMBER;
-    child->note.ring.epoch = 1;
+    child->status.stage = STAGE_MEMBER;
+    child->status.ring.epoch = 1;
     ck_assert(child_is_whole(run, child));
 
     struct gw__membership_update before = run->update;
@@ -107,10 +107,10 @@ START_TEST(a_report_before_the_removal_is_stale)
 
     before = run->update;
     children_removed(run, &before);
-    child->note.ring.gone = true; /* its last report of the old membership */
-    child->note.ring.epoch = 3;
+    child->status.ring.gone = true; /* its last report of the old membership */
+    child->status.ring.epoch = 3;
     ck_assert(!child_is_whole(run, child));
-    child->note.ring.gone = false;
+    child->status.ring.gone = false;
     ck_assert(child_is_whole(run, child));
 }
 END_TEST
@@ -118,7 +118,7 @@ END_TEST
 START_TEST(a_member_knows_before_us)
 {
     form_ring();
-    tell_resumed(0, 2);
+    report_resumed(0, 2);
     lose_last();
     ck_assert(!is_over(0));
     decide();
@@ -136,7 +136,7 @@ START_TEST(the_second_loss_ends_the_first)
     decide();
     lose_last();
     decide();
-    tell_resumed(0, 3);
+    report_resumed(0, 3);
     ck_assert(is_over(0) && is_over(1));
 }
 END_TEST
@@ -148,7 +148,7 @@ START_TEST(the_first_loss_ends_before_the_second)
     decide();
     lose_last();
     decide();
-    tell_resumed(0, 2);
+    report_resumed(0, 2);
     ck_assert(is_over(0) && !is_over(1));
 }
 END_TEST
@@ -157,10 +157,11 @@ END_TEST
 
 static void serve(unsigned slot, unsigned server, uint64_t term)
 {
-    struct gw_ps_slot_status *s = &run->servers[server].note.server.slots[slot];
+    struct gw_ps_slot_status *s =
+        &run->servers[server].status.server.slots[slot];
     s->role = GW_PS_PRIMARY;
     s->term = term;
-    resumed_look(run);
+    resumed_check(run);
 }
 
 static void route(unsigned slot, unsigned server, uint64_t term)
@@ -169,7 +170,7 @@ static void route(unsigned slot, unsigned server, uint64_t term)
     run->update.routes.slots[slot].term = term;
 }
 
-static void form_crew(void)
+static void form_ps(void)
 {
     run->options.servers = 2;
     run->work.kind = WORK_TRAIN;
@@ -190,23 +191,24 @@ static void form_crew(void)
     }
 }
 
-static void lose_from_crew(unsigned at)
+static void lose_ps_member(unsigned at)
 {
     struct gw__membership_update before = run->update;
-    struct gw__ps_member *crew = run->update.ps_members;
-    memmove(crew + at, crew + at + 1, (3 - at) * sizeof *crew);
+    struct gw__ps_member *ps_members = run->update.ps_members;
+    memmove(ps_members + at, ps_members + at + 1,
+            (3 - at) * sizeof *ps_members);
     run->update.ps_member_count--;
     run->update.view.epoch++;
     if (at == 3) /* server 1 */
         route(1, 0, 2);
     recovery_view(run, &before);
-    resumed_look(run);
+    resumed_check(run);
 }
 
 START_TEST(slots_are_served_again)
 {
-    form_crew();
-    lose_from_crew(3);
+    form_ps();
+    lose_ps_member(3);
     ck_assert(!is_over(0));
     serve(1, 0, 2);
     ck_assert(is_over(0));
@@ -214,33 +216,33 @@ START_TEST(slots_are_served_again)
 END_TEST
 
 /* No note follows, since nothing changes any more. */
-START_TEST(a_server_took_over_before_we_heard)
+START_TEST(a_server_took_over_before_the_update)
 {
-    form_crew();
+    form_ps();
     serve(1, 0, 2);
-    lose_from_crew(3);
+    lose_ps_member(3);
     ck_assert(is_over(0));
 }
 END_TEST
 
 START_TEST(a_worker_dies_meanwhile)
 {
-    form_crew();
-    lose_from_crew(3);
-    lose_from_crew(1);
+    form_ps();
+    lose_ps_member(3);
+    lose_ps_member(1);
     serve(1, 0, 2);
     ck_assert(is_over(0) && !is_over(1));
-    run->clock.units++;
-    resumed_look(run);
+    run->clock.work_items++;
+    resumed_check(run);
     ck_assert(is_over(1));
 }
 END_TEST
 
-START_TEST(a_worker_dies_where_nobody_works)
+START_TEST(a_worker_dies_where_none_works)
 {
-    form_crew();
+    form_ps();
     run->work.kind = WORK_NONE;
-    lose_from_crew(1);
+    lose_ps_member(1);
     ck_assert(is_over(0));
 }
 END_TEST
@@ -254,9 +256,9 @@ Suite *suite_supervisor_resumed(void)
         the_second_loss_ends_the_first,
         the_first_loss_ends_before_the_second,
         slots_are_served_again,
-        a_server_took_over_before_we_heard,
+        a_server_took_over_before_the_update,
         a_worker_dies_meanwhile,
-        a_worker_dies_where_nobody_works,
+        a_worker_dies_where_none_works,
     };
     Suite *suite = suite_create("supervisor_resumed");
     TCase *tcase = tcase_create("resumed");

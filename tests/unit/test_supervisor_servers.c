@@ -20,10 +20,10 @@ static void join(struct child *child, enum gw__role role, unsigned number)
 {
     struct gw__membership_update *update = &run->update;
     child_init(child, role, number);
-    child->ps_members = child->known = child->noted = true;
+    child->ps_members = child->known = child->has_status = true;
     child->pid = 1; /* never signalled in this test */
-    child->note.work = 1;
-    child->note.loss = (double)NAN;
+    child->status.work = 1;
+    child->status.loss = (double)NAN;
     update->ps_members[update->ps_member_count].node = child->node;
     update->ps_members[update->ps_member_count++].incarnation =
         (struct gw__id){1, number + 1};
@@ -79,14 +79,14 @@ static void plan(enum gw_ps_mode_kind kind, unsigned bound)
 
 /* ---- units ---- */
 
-START_TEST(what_is_under_way_is_not_lost)
+START_TEST(what_is_in_progress_is_not_lost)
 {
     plan(GW_PS_BSP, 0);
     run->clock.epoch = 2;
     run->clock.batch = 3;
     run->clock.begun = true;
-    run->clock.dealt = 14 * 4;
-    run->clock.units = 13 * 4;
+    run->clock.parts_begun = 14 * 4;
+    run->clock.work_items = 13 * 4;
     struct progress_of p = progress_now();
     ck_assert_uint_eq(p.step, 13);
     ck_assert_uint_eq(p.expected, 200);
@@ -100,10 +100,10 @@ START_TEST(when_done_what_is_missing_is_lost)
     plan(GW_PS_SSP, 2);
     run->clock.done = true;
     run->clock.epoch = 10;
-    run->clock.dealt = 200;
-    run->clock.units = 197;
+    run->clock.parts_begun = 200;
+    run->clock.work_items = 197;
     ck_assert_uint_eq(progress_now().lost, 3);
-    run->clock.units = 200;
+    run->clock.work_items = 200;
     ck_assert_uint_eq(progress_now().lost, 0);
     ck_assert_uint_eq(progress_now().step, 50);
 }
@@ -112,7 +112,7 @@ END_TEST
 START_TEST(beyond_the_plan_is_doubled_at_once)
 {
     plan(GW_PS_ASP, 0);
-    run->clock.units = 203;
+    run->clock.work_items = 203;
     ck_assert_uint_eq(progress_now().doubled, 3);
 }
 END_TEST
@@ -124,28 +124,28 @@ START_TEST(kofn_owes_what_it_did_not_skip)
     plan(GW_PS_KOFN, 3);
     run->clock.done = true;
     run->clock.epoch = 10;
-    run->clock.dealt = 200;
-    run->clock.units = 150;
+    run->clock.parts_begun = 200;
+    run->clock.work_items = 150;
     run->clock.skipped = 50;
     run->clock.dropped = 31;
     ck_assert_uint_eq(progress_now().lost, 0);
-    run->clock.units = 149;
+    run->clock.work_items = 149;
     ck_assert_uint_eq(progress_now().lost, 1);
-    run->clock.units = 155;
+    run->clock.work_items = 155;
     ck_assert_uint_eq(progress_now().doubled, 5);
 }
 END_TEST
 
 /* Two workers had two parts of each of 20 batches, four have four of the
  * rest. */
-START_TEST(parts_that_follow_workers_are_expected_as_they_were_dealt)
+START_TEST(parts_that_follow_workers_are_as_assigned)
 {
     plan(GW_PS_BSP, 0);
     run->clock.plan.parts = 0;
     run->clock.epoch = 5;
     run->clock.begun = true;
-    run->clock.dealt = 20 * 2 + 6 * 4;
-    run->clock.units = 20 * 2 + 5 * 4;
+    run->clock.parts_begun = 20 * 2 + 6 * 4;
+    run->clock.work_items = 20 * 2 + 5 * 4;
     ck_assert_uint_eq(progress_now().step, 25);
     ck_assert_uint_eq(progress_now().expected, 20 * 2 + 30 * 4);
     ck_assert_uint_eq(progress_now().lost + progress_now().doubled, 0);
@@ -183,77 +183,79 @@ START_TEST(the_slowest_that_is_there)
 }
 END_TEST
 
-START_TEST(done_is_when_the_model_is_judged)
+START_TEST(done_is_when_the_model_is_evaluated)
 {
     plan(GW_PS_BSP, 0);
     run->clock.done = true;
-    run->clock.units = 200;
+    run->clock.work_items = 200;
     for (unsigned n = 0; n < WORKERS; n++)
-        run->workers[n].note.done = true;
+        run->workers[n].status.done = true;
     ck_assert(!progress_now().done);
-    ps_members_look(run);
+    ps_members_update(run);
     ck_assert_ptr_eq(run->evaluates, &run->workers[0]);
     run->workers[0].pid = 0; /* dies during the evaluation */
-    ps_members_look(run);
+    ps_members_update(run);
     ck_assert_ptr_eq(run->evaluates, &run->workers[1]);
-    run->workers[1].note.scored = true;
+    run->workers[1].status.scored = true;
     ck_assert(progress_now().done);
-    ck_assert_ptr_eq(progress_now().evaluates, &run->workers[1].note);
+    ck_assert_ptr_eq(progress_now().evaluates, &run->workers[1].status);
 }
 END_TEST
 
 /* ---- the clock, the curve ---- */
 
-static struct node_note said;
+static struct node_status earlier;
 
-static void server_says(unsigned server, enum gw_ps_role role, uint64_t closed)
+static void server_reports(unsigned server, enum gw_ps_role role,
+                           uint64_t closed)
 {
     struct child *child = &run->servers[server];
-    child->note.server = (struct gw_ps_server_status){.slot_count = SLOTS};
-    child->note.server.slots[0].role = role;
-    child->note.server.clocks[0].here = true;
-    child->note.server.clocks[0].closed = closed;
-    ps_members_note(run, child, NULL);
+    child->status.server = (struct gw_ps_server_status){.slot_count = SLOTS};
+    child->status.server.slots[0].role = role;
+    child->status.server.clocks[0].here = true;
+    child->status.server.clocks[0].closed = closed;
+    ps_members_on_status(run, child, NULL);
 }
 
 START_TEST(the_clock_is_its_primarys)
 {
-    server_says(0, GW_PS_PRIMARY, 40);
+    server_reports(0, GW_PS_PRIMARY, 40);
     ck_assert_uint_eq(run->clock.closed, 40);
-    server_says(1, GW_PS_SECONDARY, 45);
+    server_reports(1, GW_PS_SECONDARY, 45);
     ck_assert_uint_eq(run->clock.closed, 40);
-    server_says(1, GW_PS_PRIMARY, 46);
-    server_says(0, GW_PS_PRIMARY, 41); /* paused meanwhile */
+    server_reports(1, GW_PS_PRIMARY, 46);
+    server_reports(0, GW_PS_PRIMARY, 41); /* paused meanwhile */
     ck_assert_uint_eq(run->clock.closed, 46);
 }
 END_TEST
 
-static void worker_says(unsigned worker, uint64_t epoch, uint64_t units,
-                        double loss)
+static void worker_reports(unsigned worker, uint64_t epoch, uint64_t items,
+                           double loss)
 {
     struct child *child = &run->workers[worker];
-    said = child->note;
-    child->note.worker.epochs[epoch % EPOCHS_NOTED] = (struct epoch_note){
-        .epoch = epoch,
-        .units = units,
-        .sums = {.rows = 10 * units, .samples = 10 * units, .loss = loss}};
-    ps_members_note(run, child, &said);
+    earlier = child->status;
+    child->status.worker.epochs[epoch % EPOCHS_REPORTED] =
+        (struct epoch_status){
+            .epoch = epoch,
+            .items = items,
+            .sums = {.rows = 10 * items, .samples = 10 * items, .loss = loss}};
+    ps_members_on_status(run, child, &earlier);
 }
 
 /* Each note has the whole state, so a repeated one counts once. */
 START_TEST(sums_of_an_epoch_count_once)
 {
-    worker_says(0, 0, 3, 6);
-    worker_says(0, 0, 3, 6);
-    worker_says(0, 0, 5, 9);
-    worker_says(1, 0, 2, 1);
-    worker_says(0, 4, 1, 8); /* replaces epoch 0 */
-    worker_says(0, 4, 2, 9);
+    worker_reports(0, 0, 3, 6);
+    worker_reports(0, 0, 3, 6);
+    worker_reports(0, 0, 5, 9);
+    worker_reports(1, 0, 2, 1);
+    worker_reports(0, 4, 1, 8); /* replaces epoch 0 */
+    worker_reports(0, 4, 2, 9);
     ck_assert_uint_eq(run->curve_count, 5);
-    ck_assert_uint_eq(run->curve[0].units, 7);
+    ck_assert_uint_eq(run->curve[0].items, 7);
     ck_assert_uint_eq(run->curve[0].sums.samples, 70);
     ck_assert_double_eq(run->curve[0].sums.loss, 10);
-    ck_assert_uint_eq(run->curve[4].units, 2);
+    ck_assert_uint_eq(run->curve[4].items, 2);
     ck_assert_double_eq(run->curve[4].sums.loss, 9);
 }
 END_TEST
@@ -281,12 +283,12 @@ START_TEST(a_server_is_made_good_when_all_slots_are_served)
     for (unsigned s = 0; s < SLOTS; s++) {
         const struct gw__slot_route *slot = &update->routes.slots[s];
         struct child *child = &run->servers[slot->primary - SERVER_NODE];
-        resumed_look(run);
+        resumed_check(run);
         ck_assert(!run->recoveries[0].resumed);
-        child->note.server.slots[s] = (struct gw_ps_slot_status){
+        child->status.server.slots[s] = (struct gw_ps_slot_status){
             .role = GW_PS_PRIMARY, .term = slot->term};
     }
-    resumed_look(run);
+    resumed_check(run);
     ck_assert(run->recoveries[0].resumed);
     ck_assert_str_eq(run->recoveries[0].how, "exit");
 }
@@ -295,14 +297,14 @@ END_TEST
 Suite *suite_supervisor_servers(void)
 {
     const TTest *const tests[] = {
-        what_is_under_way_is_not_lost,
+        what_is_in_progress_is_not_lost,
         when_done_what_is_missing_is_lost,
         beyond_the_plan_is_doubled_at_once,
         kofn_owes_what_it_did_not_skip,
-        parts_that_follow_workers_are_expected_as_they_were_dealt,
+        parts_that_follow_workers_are_as_assigned,
         the_weakest_slot_counts,
         the_slowest_that_is_there,
-        done_is_when_the_model_is_judged,
+        done_is_when_the_model_is_evaluated,
         the_clock_is_its_primarys,
         sums_of_an_epoch_count_once,
         a_server_is_made_good_when_all_slots_are_served,

@@ -41,7 +41,7 @@ static void add_parts(unsigned parts, float *sum, size_t floats)
 {
     memset(sum, 0, floats * sizeof *sum);
     for (unsigned part = parts; part-- > 0;) {
-        task_pull(&run, &(struct gw_unit_place){0, 3, part, parts});
+        task_pull(&run, &(struct gw_work_item_id){0, 3, part, parts});
         task_compute(&run, true);
         for (size_t k = 0; k < floats; k++)
             sum[k] += run.gradients[0][k];
@@ -73,7 +73,7 @@ START_TEST(parts_do_not_matter)
         run.config.cartpole.episodes = 96;
         task_begin(&run);
         task_train(&run, 0, 2, 1 + 2 * i);
-        digests[i] = gw_local_digest(run.local);
+        digests[i] = gw_table_store_digest(run.store);
         task_end(&run);
     }
     ck_assert_uint_eq(digests[0], digests[1]);
@@ -81,13 +81,13 @@ START_TEST(parts_do_not_matter)
 }
 END_TEST
 
-START_TEST(sums_say_what_the_loss_is)
+START_TEST(sums_define_the_loss)
 {
     configure();
     run.config.cartpole.limit = 1; /* so that means and sums are the same */
     task_begin(&run);
-    task_pull(&run, &(struct gw_unit_place){0, 0, 0, 1});
-    struct gw_unit_sums sums = task_compute(&run, false);
+    task_pull(&run, &(struct gw_work_item_id){0, 0, 0, 1});
+    struct gw_sample_sums sums = task_compute(&run, false);
     ck_assert_uint_eq(sums.right, sums.samples);
     ck_assert_double_eq_tol(
         sums.loss,
@@ -134,7 +134,7 @@ Suite *suite_task_cartpole(void)
     tcase_add_test(c, it_learns);
     tcase_add_test(c, parts_add_up_without_error);
     tcase_add_test(c, parts_do_not_matter);
-    tcase_add_test(c, sums_say_what_the_loss_is);
+    tcase_add_test(c, sums_define_the_loss);
     tcase_add_test(c, the_seed_decides);
     tcase_add_test(c, bad_configs_are_refused);
     suite_add_tcase(suite, c);

@@ -31,7 +31,7 @@ START_TEST(gradients_are_slopes)
 {
     configure();
     task_begin(&run);
-    task_pull(&run, &(struct gw_unit_place){7, 3, 1, 3});
+    task_pull(&run, &(struct gw_work_item_id){7, 3, 1, 3});
     task_expect_slopes(&run, 20, 1e-4);
 }
 END_TEST
@@ -53,9 +53,9 @@ START_TEST(who_learns_follows)
     ck_assert_double_gt(before.quality, 1);
     task_train(&run, 0, 1, 2);
     for (uint64_t epoch = 1; epoch < 20; epoch++) {
-        struct gw_task_score met = task_train(&run, epoch, epoch + 1, 2);
-        ck_assert_msg(met.quality < 0.2 && met.quality > 0.1,
-                      "epoch %d: rmse %g", (int)epoch, met.quality);
+        struct gw_task_score score = task_train(&run, epoch, epoch + 1, 2);
+        ck_assert_msg(score.quality < 0.2 && score.quality > 0.1,
+                      "epoch %d: rmse %g", (int)epoch, score.quality);
     }
     /* Its model fits the present, not half a period later. */
     ck_assert_double_lt(task_score(&run, GW_TASK_TRAIN, 20).quality, 0.5);
@@ -69,14 +69,14 @@ START_TEST(rows_belong_to_the_stream)
 {
     configure();
     task_begin(&run);
-    task_pull(&run, &(struct gw_unit_place){1, 5, 0, 1});
+    task_pull(&run, &(struct gw_work_item_id){1, 5, 0, 1});
     double loss = task_compute(&run, false).loss;
     task_end(&run);
     run.config.batch = 100;
     task_begin(&run);
-    task_pull(&run, &(struct gw_unit_place){1, 1, 0, 5});
+    task_pull(&run, &(struct gw_work_item_id){1, 1, 0, 5});
     ck_assert_double_eq_tol(task_compute(&run, false).loss, loss, 1e-12);
-    task_pull(&run, &(struct gw_unit_place){2, 1, 0, 5});
+    task_pull(&run, &(struct gw_work_item_id){2, 1, 0, 5});
     ck_assert_double_gt(fabs(task_compute(&run, false).loss - loss), 1e-3);
 }
 END_TEST

@@ -65,7 +65,7 @@ START_TEST(gradients_are_slopes)
     task_begin(&run);
     task_train(&run, 0, 1, 1);
     for (unsigned part = 0; part < 3; part++) {
-        task_pull(&run, &(struct gw_unit_place){1, 9, part, 3});
+        task_pull(&run, &(struct gw_work_item_id){1, 9, part, 3});
         task_expect_slopes(&run, 300 - 9 * 32, 1e-4);
     }
 }
@@ -86,13 +86,13 @@ START_TEST(far_features_change_nothing)
 {
     configure();
     task_begin(&run);
-    struct gw_task_score near = task_train(&run, 0, 3, 4);
+    struct gw_task_score close_score = task_train(&run, 0, 3, 4);
     task_clean(&run);
     configure_spread(1 << 24);
     task_begin(&run);
     task_expect_parts(&run, 2, 3);
     struct gw_task_score far = task_train(&run, 0, 3, 4);
-    ck_assert_mem_eq(&near, &far, sizeof near);
+    ck_assert_mem_eq(&close_score, &far, sizeof close_score);
 }
 END_TEST
 
@@ -133,7 +133,7 @@ START_TEST(ftrl_is_sparse)
         run.config.l1 = penalised ? 0.5f : 0;
         task_begin(&run);
         task_train(&run, 0, 2, 1);
-        gw_local_pull(run.local, 0, keys, KEYS, weights);
+        gw_table_store_pull(run.store, 0, keys, KEYS, weights);
         for (size_t i = 0; i < KEYS; i++)
             zeros[penalised] += fpclassify(weights[i]) == FP_ZERO;
         task_clean(&run);
@@ -151,22 +151,22 @@ START_TEST(the_seed_decides)
 END_TEST
 
 /* Sums of the train set are those of its batches, at the same weights. */
-START_TEST(evaluation_is_the_sum_of_units)
+START_TEST(evaluation_is_the_sum_of_its_parts)
 {
     configure();
     task_begin(&run);
     task_train(&run, 0, 1, 1);
-    struct gw_unit_sums total = {0};
+    struct gw_sample_sums total = {0};
     for (size_t b = 0; b < gw_task_batches(run.task); b++) {
-        task_pull(&run, &(struct gw_unit_place){3, b, 0, 1});
-        struct gw_unit_sums sums = task_compute(&run, false);
-        gw_unit_add(&total, &sums);
+        task_pull(&run, &(struct gw_work_item_id){3, b, 0, 1});
+        struct gw_sample_sums sums = task_compute(&run, false);
+        gw_sample_sums_add(&total, &sums);
     }
-    struct gw_task_score units = gw_task_judge(run.task, &total);
+    struct gw_task_score part_scores = gw_task_compute_score(run.task, &total);
     struct gw_task_score whole = task_score(&run, GW_TASK_TRAIN, 1);
-    ck_assert_uint_eq(units.samples, whole.samples);
-    ck_assert_double_eq_tol(units.loss, whole.loss, 1e-12);
-    ck_assert_double_eq_tol(units.quality, whole.quality, 1e-12);
+    ck_assert_uint_eq(part_scores.samples, whole.samples);
+    ck_assert_double_eq_tol(part_scores.loss, whole.loss, 1e-12);
+    ck_assert_double_eq_tol(part_scores.quality, whole.quality, 1e-12);
 }
 END_TEST
 
@@ -174,12 +174,12 @@ START_TEST(wrong_places_are_refused)
 {
     configure();
     task_begin(&run);
-    struct gw_unit_place wrong[] = {
+    struct gw_work_item_id wrong[] = {
         {0, 10, 0, 1}, {0, UINT64_MAX, 0, 1}, {0, 0, 1, 1}, {0, 0, 0, 0}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ck_assert_int_eq(gw_unit_prepare(run.unit, &wrong[i], &run.why),
+        ck_assert_int_eq(gw_work_item_prepare(run.item, &wrong[i], &run.why),
                          GW_EINVAL);
-    task_pull(&run, &(struct gw_unit_place){0, 9, 0, 1});
+    task_pull(&run, &(struct gw_work_item_id){0, 9, 0, 1});
     ck_assert_uint_eq(task_compute(&run, true).rows, 300 - 9 * 32);
 }
 END_TEST
@@ -253,7 +253,7 @@ START_TEST(regression_keeps_every_promise)
     configure_linear();
     task_begin(&run);
     task_train(&run, 0, 1, 1);
-    task_pull(&run, &(struct gw_unit_place){1, 9, 1, 3});
+    task_pull(&run, &(struct gw_work_item_id){1, 9, 1, 3});
     task_expect_slopes(&run, 300 - 9 * 32, 1e-3);
     task_expect_parts(&run, 4, 5);
     task_end(&run);
@@ -326,33 +326,37 @@ START_TEST(pushes_of_a_batch_are_one_update)
     const uint64_t keys[] = {7, 1000000000000}, other = 9;
     const float first[] = {1, 2, 3, 4}, second[] = {10, 20};
     float is[6];
-    struct gw_local *local;
-    ck_assert_int_eq(gw_local_new(&table, 1, &local, &run.why), GW_OK);
-    ck_assert_int_eq(gw_local_push(local, 0, keys, 2, first, &run.why), GW_OK);
-    ck_assert_int_eq(gw_local_push(local, 0, keys, 1, second, &run.why), GW_OK);
-    gw_local_pull(local, 0, keys, 2, is);
+    struct gw_table_store *store;
+    ck_assert_int_eq(gw_table_store_new(&table, 1, &store, &run.why), GW_OK);
+    ck_assert_int_eq(gw_table_store_push(store, 0, keys, 2, first, &run.why),
+                     GW_OK);
+    ck_assert_int_eq(gw_table_store_push(store, 0, keys, 1, second, &run.why),
+                     GW_OK);
+    gw_table_store_pull(store, 0, keys, 2, is);
     for (int i = 0; i < 4; i++)
-        task_expect_near(is[i], 0, 1e-30); /* not before the step */
-    gw_local_step(local);
-    gw_local_step(local); /* there is nothing left to apply */
-    gw_local_pull(local, 0, keys, 2, is);
-    gw_local_pull(local, 0, &other, 1, is + 4);
+        task_expect_close(is[i], 0, 1e-30); /* not before the step */
+    gw_table_store_step(store);
+    gw_table_store_step(store); /* there is nothing left to apply */
+    gw_table_store_pull(store, 0, keys, 2, is);
+    gw_table_store_pull(store, 0, &other, 1, is + 4);
     for (int i = 0; i < 6; i++) /* each first step of AdaGrad has the rate */
-        task_expect_near(is[i], i < 4 ? -1.0f : 0.0f, 1e-6);
-    ck_assert_uint_eq(gw_local_rows(local, 0), 2);
-    gw_local_destroy(&local);
+        task_expect_close(is[i], i < 4 ? -1.0f : 0.0f, 1e-6);
+    ck_assert_uint_eq(gw_table_store_rows(store, 0), 2);
+    gw_table_store_destroy(&store);
 }
 END_TEST
 
 START_TEST(tables_that_make_no_sense)
 {
     struct gw_ps_table_config table = {.name = "t", .width = 0};
-    struct gw_local *local;
-    ck_assert_int_eq(gw_local_new(&table, 1, &local, &run.why), GW_EINVAL);
-    ck_assert_ptr_null(local);
+    struct gw_table_store *store;
+    ck_assert_int_eq(gw_table_store_new(&table, 1, &store, &run.why),
+                     GW_EINVAL);
+    ck_assert_ptr_null(store);
     table.width = 1;
     table.updater = GW_PS_CALLBACK;
-    ck_assert_int_eq(gw_local_new(&table, 1, &local, &run.why), GW_EINVAL);
+    ck_assert_int_eq(gw_table_store_new(&table, 1, &store, &run.why),
+                     GW_EINVAL);
 }
 END_TEST
 
@@ -367,7 +371,7 @@ Suite *suite_task_lr(void)
     tcase_add_test(c, every_updater_learns);
     tcase_add_test(c, ftrl_is_sparse);
     tcase_add_test(c, the_seed_decides);
-    tcase_add_test(c, evaluation_is_the_sum_of_units);
+    tcase_add_test(c, evaluation_is_the_sum_of_its_parts);
     tcase_add_test(c, wrong_places_are_refused);
     tcase_add_test(c, targets_are_numbers);
     tcase_add_test(c, regression_keeps_every_promise);

@@ -39,7 +39,7 @@ START_TEST(gradients_are_slopes)
     run.config.batch = 25;
     task_begin(&run);
     task_train(&run, 0, 2, 1);
-    task_pull(&run, &(struct gw_unit_place){2, 3, 0, 2});
+    task_pull(&run, &(struct gw_work_item_id){2, 3, 0, 2});
     task_expect_slopes(&run, 1, 1e-3);
 }
 END_TEST
@@ -51,18 +51,18 @@ START_TEST(l2_pulls_to_zero)
     run.config.batch = 1;
     run.config.l2 = 0;
     task_begin(&run);
-    task_pull(&run, &(struct gw_unit_place){0, 0, 0, 1});
+    task_pull(&run, &(struct gw_work_item_id){0, 0, 0, 1});
     task_compute(&run, true);
     for (int k = 0; k < 4; k++)
         without[k] = run.gradients[0][k];
     task_end(&run);
     run.config.l2 = 0.5f;
     task_begin(&run);
-    task_pull(&run, &(struct gw_unit_place){0, 0, 0, 1});
+    task_pull(&run, &(struct gw_work_item_id){0, 0, 0, 1});
     task_compute(&run, true);
     for (int k = 0; k < 4; k++)
-        task_expect_near(run.gradients[0][k],
-                         without[k] + 0.5f * run.rows[0][k], 1e-6);
+        task_expect_close(run.gradients[0][k],
+                          without[k] + 0.5f * run.rows[0][k], 1e-6);
 }
 END_TEST
 
@@ -171,7 +171,7 @@ START_TEST(ratings_come_from_a_file)
         struct gw_task_score score = task_score(&run, GW_TASK_TEST, 30);
         ck_assert_uint_eq(gw_task_rows(run.task) + score.samples, 2000);
         ck_assert_double_lt(score.quality, 0.3);
-        digests[i] = gw_local_digest(run.local);
+        digests[i] = gw_table_store_digest(run.store);
         ck_assert_uint_eq(digests[i], digests[0]);
         task_clean(&run);
     }
@@ -184,7 +184,7 @@ START_TEST(clicks_are_a_logistic_model)
     run.config.l2 = 0;
     task_begin(&run);
     task_train(&run, 0, 1, 1);
-    task_pull(&run, &(struct gw_unit_place){1, 3, 0, 2});
+    task_pull(&run, &(struct gw_work_item_id){1, 3, 0, 2});
     task_expect_slopes(&run, 1, 1e-3);
     task_expect_parts(&run, 2, 5);
     task_end(&run);

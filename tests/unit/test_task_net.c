@@ -72,7 +72,7 @@ START_TEST(gradients_are_slopes)
     configure(networks[_i].text, networks[_i].spread);
     task_begin(&run);
     task_train(&run, 0, 1, 1);
-    task_pull(&run, &(struct gw_unit_place){1, 3, 1, 2});
+    task_pull(&run, &(struct gw_work_item_id){1, 3, 1, 2});
     task_expect_keys(&run);
     task_expect_slopes(&run, ROWS % 32, 1e-3);
 }
@@ -88,7 +88,7 @@ START_TEST(parts_do_not_matter)
         run.config.l2 = _i == 1 ? 0 : 0.01f;
         task_begin(&run);
         task_train(&run, 0, 2, parts[i]);
-        digests[i] = gw_local_digest(run.local);
+        digests[i] = gw_table_store_digest(run.store);
         task_end(&run);
         ck_assert_uint_eq(digests[i], digests[0]);
     }
@@ -130,8 +130,8 @@ START_TEST(an_embedding_is_sparse)
     ck_assert_uint_eq(run.tables[0].dense, (6 * 3 + 3) / 32 + 1);
     ck_assert_uint_eq(run.tables[1].dense, 0);
     ck_assert_uint_eq(run.tables[1].width, 6);
-    task_pull(&run, &(struct gw_unit_place){0, 0, 0, 1});
-    const uint64_t *key = gw_unit_keys(run.unit, 1, &keys);
+    task_pull(&run, &(struct gw_work_item_id){0, 0, 0, 1});
+    const uint64_t *key = gw_work_item_keys(run.item, 1, &keys);
     ck_assert_uint_eq(keys, FEATURES);
     for (unsigned j = 0; j < FEATURES; j++)
         ck_assert_uint_eq(key[j], j * 1000);
@@ -143,7 +143,7 @@ START_TEST(a_nan_stays)
 {
     configure(dense, 1);
     task_begin(&run);
-    task_pull(&run, &(struct gw_unit_place){0, 0, 0, 1});
+    task_pull(&run, &(struct gw_work_item_id){0, 0, 0, 1});
     run.rows[0][12 * 8] = NAN;
     ck_assert(isnan(task_compute(&run, true).loss));
     ck_assert(isnan(run.gradients[0][0]));

@@ -95,29 +95,29 @@ START_TEST(products_agree)
     struct gw_rng rng;
     gw_rng_seed(&rng, SEED);
     if (!kind->available()) {
-        ck_assert(!gw__product_use(kind->name));
+        ck_assert(!gw__product_select(kind->name));
         SKIP("tensor", "this CPU or build has no %s", kind->name);
     }
-    ck_assert(gw__product_use(kind->name));
+    ck_assert(gw__product_select(kind->name));
     ck_assert_str_eq(gw__product_name(), kind->name);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (unsigned how = 0; how < 8; how++)
             expect_product(&rng, shapes[s][0], shapes[s][1], shapes[s][2], how);
-    ck_assert(gw__product_use(NULL));
+    ck_assert(gw__product_select(NULL));
 }
 END_TEST
 
 START_TEST(the_environment_names_a_product)
 {
-    ck_assert(!gw__product_use("abacus"));
+    ck_assert(!gw__product_select("abacus"));
     setenv("GRADWIRE_PRODUCT", "any", 1);
-    ck_assert(gw__product_use(NULL));
+    ck_assert(gw__product_select(NULL));
     ck_assert_str_eq(gw__product_name(), "any");
     setenv("GRADWIRE_PRODUCT", "abacus", 1);
-    ck_assert(gw__product_use(NULL));
+    ck_assert(gw__product_select(NULL));
     ck_assert_str_ne(gw__product_name(), "abacus");
     unsetenv("GRADWIRE_PRODUCT");
-    ck_assert(gw__product_use(NULL));
+    ck_assert(gw__product_select(NULL));
 }
 END_TEST
 
@@ -285,20 +285,20 @@ START_TEST(softmax)
     struct gw__rows rows = {data, order, 4};
     const float scores[] = {1, 2, 3, 1, 0, 1000, 9, 9, 9, -500, 500, 0};
     float slopes[12];
-    struct gw__judged judged = {.loss = 10, .right = 1};
-    gw__softmax(&rows, scores, 3, 0.25, slopes, &judged);
+    struct gw__loss_sum loss_sum = {.loss = 10, .right = 1};
+    gw__softmax(&rows, scores, 3, 0.25, slopes, &loss_sum);
     double sum = exp(-2) + exp(-1) + 1;
     double want = 10 + (2 + log(sum)) + 0 + 1000;
-    ck_assert_double_eq_tol(judged.loss, want, 1e-12 * want);
-    ck_assert_uint_eq(judged.right, 2);
+    ck_assert_double_eq_tol(loss_sum.loss, want, 1e-12 * want);
+    ck_assert_uint_eq(loss_sum.right, 2);
     expect_sum(slopes[0], 0.25 * (exp(-2) / sum - 1), 1, "label");
     expect_sum(slopes[2], 0.25 / sum, 1, "largest");
     ck_assert(slopes[5] == 0 && slopes[3] == 0);
     ck_assert(slopes[6] == 0 && slopes[7] == 0 && slopes[8] == 0);
     ck_assert(slopes[9] == -0.25F && slopes[10] == 0.25F);
-    struct gw__judged again = {.loss = 10, .right = 1};
+    struct gw__loss_sum again = {.loss = 10, .right = 1};
     gw__softmax(&rows, scores, 3, 0.25, NULL, &again);
-    ck_assert(again.loss == judged.loss && again.right == judged.right);
+    ck_assert(again.loss == loss_sum.loss && again.right == loss_sum.right);
     gw_dataset_destroy(&data);
 }
 END_TEST
@@ -310,9 +310,9 @@ START_TEST(small_losses)
     const uint32_t order[] = {0};
     struct gw__rows rows = {data, order, 1};
     const float scores[] = {40, 0, -100};
-    struct gw__judged judged = {0};
-    gw__softmax(&rows, scores, 3, 1, NULL, &judged);
-    ck_assert_double_eq_tol(judged.loss, exp(-40), 1e-12 * exp(-40));
+    struct gw__loss_sum loss_sum = {0};
+    gw__softmax(&rows, scores, 3, 1, NULL, &loss_sum);
+    ck_assert_double_eq_tol(loss_sum.loss, exp(-40), 1e-12 * exp(-40));
     gw_dataset_destroy(&data);
 }
 END_TEST

@@ -73,7 +73,7 @@ static void expect_link(const struct gw_topology *t, const char *name,
 
 /* ---- reading ---- */
 
-START_TEST(ranks_are_dealt_in_each_order)
+START_TEST(ranks_are_assigned_in_each_order)
 {
     struct gw_topology *t = parse(HEAD "rack a: a[0-2]\nrack b: b[0-1]\n"
                                        "host a0 ranks=2\n");
@@ -122,7 +122,7 @@ START_TEST(ranges_keep_their_zeros)
 END_TEST
 
 /* Rates are bytes per second, K M G are powers of 1024, as in link profiles. */
-START_TEST(links_are_as_said_or_as_the_default_says)
+START_TEST(links_are_as_given_or_as_the_default)
 {
     struct gw_topology *t =
         parse(RACKS "nic rate=8M/s latency=5us\nnic a1 rate=2M\n"
@@ -142,7 +142,7 @@ START_TEST(links_are_as_said_or_as_the_default_says)
 }
 END_TEST
 
-START_TEST(an_uplink_that_is_not_said_carries_all_its_cards)
+START_TEST(an_uplink_without_a_rate_carries_all_its_nics)
 {
     struct gw_topology *t = parse(RACKS "nic rate=3M\n");
     expect_link(t, "a uplink out", 6 << 20, 0);
@@ -154,34 +154,34 @@ START_TEST(an_uplink_that_is_not_said_carries_all_its_cards)
 }
 END_TEST
 
-static void expect_way(const struct gw_topology *t, unsigned src, unsigned dst,
-                       const char *expected)
+static void expect_path(const struct gw_topology *t, unsigned src, unsigned dst,
+                        const char *expected)
 {
-    unsigned links[GW_WAY_MAX];
-    char way[512] = "", name[64];
+    unsigned links[GW_PATH_LINKS_MAX];
+    char path[512] = "", name[64];
     unsigned count = gw_topology_path(t, src, dst, links);
     for (unsigned i = 0; i < count; i++) {
-        size_t used = strlen(way);
+        size_t used = strlen(path);
         gw_topology_link_name(t, links[i], name);
-        snprintf(way + used, sizeof way - used, "%s%s", i ? ", " : "", name);
+        snprintf(path + used, sizeof path - used, "%s%s", i ? ", " : "", name);
     }
-    ck_assert_str_eq(way, expected);
+    ck_assert_str_eq(path, expected);
 }
 
-START_TEST(ways_go_up_as_far_as_they_must)
+START_TEST(paths_go_up_as_far_as_they_must)
 {
     uint64_t rate, latency_ns;
     struct gw_topology *t =
         parse(RACKS "host a0 ranks=2\nnic rate=8M latency=5us\n"
                     "uplink rate=3M latency=10us\ninner latency=1us\n");
     expect_hosts(t, "a0 a0 a1 b0 b1");
-    expect_way(t, 0, 1, "a0 inner");
-    expect_way(t, 1, 2, "a0 nic out, a1 nic in");
-    expect_way(t, 2, 3, "a1 nic out, a uplink out, b uplink in, b0 nic in");
-    gw_topology_way_sum(t, 2, 3, &rate, &latency_ns);
+    expect_path(t, 0, 1, "a0 inner");
+    expect_path(t, 1, 2, "a0 nic out, a1 nic in");
+    expect_path(t, 2, 3, "a1 nic out, a uplink out, b uplink in, b0 nic in");
+    gw_topology_path_sum(t, 2, 3, &rate, &latency_ns);
     ck_assert_uint_eq(rate, 3 << 20);
     ck_assert_uint_eq(latency_ns, 30000);
-    gw_topology_way_sum(t, 0, 1, &rate, &latency_ns);
+    gw_topology_path_sum(t, 0, 1, &rate, &latency_ns);
     ck_assert_uint_eq(rate, 0);
     ck_assert_uint_eq(latency_ns, 1000);
     gw_topology_destroy(&t);
@@ -189,44 +189,44 @@ START_TEST(ways_go_up_as_far_as_they_must)
 END_TEST
 
 /* The destination determines the port on the way up, and then the way down. */
-START_TEST(ways_of_a_fat_tree_are_fixed)
+START_TEST(paths_of_a_fat_tree_are_fixed)
 {
     struct gw_topology *t =
         parse(HEAD "nic rate=8M latency=5us\nfat-tree k=4 latency=1us\n");
     ck_assert_uint_eq(gw_topology_ranks(t), 16);
     ck_assert_uint_eq(gw_topology_racks(t), 8);
     ck_assert_uint_eq(gw_topology_rack_ranks(t), 2);
-    expect_way(t, 0, 1, "h0 nic out, h1 nic in");
-    expect_way(t, 0, 3,
-               "h0 nic out, r0 uplink 1 out, r1 uplink 1 in, "
-               "h3 nic in");
-    expect_way(t, 2, 15,
-               "h2 nic out, r1 uplink 1 out, pod 0 upper 1 core 1 out, "
-               "pod 3 upper 1 core 1 in, r7 uplink 1 in, h15 nic in");
+    expect_path(t, 0, 1, "h0 nic out, h1 nic in");
+    expect_path(t, 0, 3,
+                "h0 nic out, r0 uplink 1 out, r1 uplink 1 in, "
+                "h3 nic in");
+    expect_path(t, 2, 15,
+                "h2 nic out, r1 uplink 1 out, pod 0 upper 1 core 1 out, "
+                "pod 3 upper 1 core 1 in, r7 uplink 1 in, h15 nic in");
     expect_link(t, "r7 uplink 1 in", 8 << 20, 1000);
     gw_topology_destroy(&t);
     t = parse(HEAD "nic rate=8M\nfat-tree k=6 levels=2 oversubscription=4:1\n");
     ck_assert_uint_eq(gw_topology_ranks(t), 18);
-    expect_way(t, 17, 4,
-               "h17 nic out, r5 uplink 1 out, r1 uplink 1 in, "
-               "h4 nic in");
+    expect_path(t, 17, 4,
+                "h17 nic out, r5 uplink 1 out, r1 uplink 1 in, "
+                "h4 nic in");
     expect_link(t, "r5 uplink 1 out", 2 << 20, 0);
     gw_topology_destroy(&t);
 }
 END_TEST
 
 /* The first dimension first, the shorter way around. */
-START_TEST(ways_of_a_torus_take_the_dimensions_in_order)
+START_TEST(paths_of_a_torus_take_the_dimensions_in_order)
 {
     struct gw_topology *t = parse(HEAD "torus 5x4 rate=3M latency=2us\n");
     ck_assert_uint_eq(gw_topology_ranks(t), 20);
     ck_assert_uint_eq(gw_topology_rack_ranks(t), 5);
-    expect_way(t, 0, 1, "h0 nic out, h0 +x, h1 nic in");
-    expect_way(t, 0, 4, "h0 nic out, h0 -x, h4 nic in");
-    expect_way(t, 1, 18, "h1 nic out, h1 +x, h2 +x, h3 -y, h18 nic in");
+    expect_path(t, 0, 1, "h0 nic out, h0 +x, h1 nic in");
+    expect_path(t, 0, 4, "h0 nic out, h0 -x, h4 nic in");
+    expect_path(t, 1, 18, "h1 nic out, h1 +x, h2 +x, h3 -y, h18 nic in");
     /* Both directions are equally long. */
-    expect_way(t, 0, 10, "h0 nic out, h0 +y, h5 +y, h10 nic in");
-    expect_way(t, 5, 15, "h5 nic out, h5 -y, h0 -y, h15 nic in");
+    expect_path(t, 0, 10, "h0 nic out, h0 +y, h5 +y, h10 nic in");
+    expect_path(t, 5, 15, "h5 nic out, h5 -y, h0 -y, h15 nic in");
     expect_link(t, "h3 -y", 3 << 20, 2000);
     gw_topology_destroy(&t);
 }
@@ -398,14 +398,14 @@ Suite *suite_topology(void)
 {
     Suite *suite = suite_create("topology");
     TCase *read = tcase_create("topology: read");
-    tcase_add_test(read, ranks_are_dealt_in_each_order);
+    tcase_add_test(read, ranks_are_assigned_in_each_order);
     tcase_add_test(read, the_file_may_list_the_hosts);
     tcase_add_test(read, ranges_keep_their_zeros);
-    tcase_add_test(read, links_are_as_said_or_as_the_default_says);
-    tcase_add_test(read, an_uplink_that_is_not_said_carries_all_its_cards);
-    tcase_add_test(read, ways_go_up_as_far_as_they_must);
-    tcase_add_test(read, ways_of_a_fat_tree_are_fixed);
-    tcase_add_test(read, ways_of_a_torus_take_the_dimensions_in_order);
+    tcase_add_test(read, links_are_as_given_or_as_the_default);
+    tcase_add_test(read, an_uplink_without_a_rate_carries_all_its_nics);
+    tcase_add_test(read, paths_go_up_as_far_as_they_must);
+    tcase_add_test(read, paths_of_a_fat_tree_are_fixed);
+    tcase_add_test(read, paths_of_a_torus_take_the_dimensions_in_order);
     tcase_add_test(read, what_is_printed_reads_back_equal);
     suite_add_tcase(suite, read);
     TCase *refused = tcase_create("topology: refused");

@@ -40,18 +40,18 @@ static struct gw_topology *load(const char *name)
     return t;
 }
 
-static void expect_way(const struct gw_topology *t, unsigned src, unsigned dst,
-                       const char *expected)
+static void expect_path(const struct gw_topology *t, unsigned src, unsigned dst,
+                        const char *expected)
 {
-    unsigned links[GW_WAY_MAX];
-    char way[512] = "", name[64];
+    unsigned links[GW_PATH_LINKS_MAX];
+    char path[512] = "", name[64];
     unsigned count = gw_topology_path(t, src, dst, links);
     for (unsigned i = 0; i < count; i++) {
-        size_t used = strlen(way);
+        size_t used = strlen(path);
         gw_topology_link_name(t, links[i], name);
-        snprintf(way + used, sizeof way - used, "%s%s", i ? ", " : "", name);
+        snprintf(path + used, sizeof path - used, "%s%s", i ? ", " : "", name);
     }
-    ck_assert_str_eq(way, expected);
+    ck_assert_str_eq(path, expected);
 }
 
 START_TEST(the_cheapest_route_is_taken_and_accelerators_forward_nothing)
@@ -59,42 +59,42 @@ START_TEST(the_cheapest_route_is_taken_and_accelerators_forward_nothing)
     struct gw_topology *t = parse(PAIR);
     ck_assert_uint_eq(gw_topology_ranks(t), 2);
     ck_assert_uint_eq(gw_topology_racks(t), 1);
-    expect_way(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
+    expect_path(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
     gw_topology_destroy(&t);
     /* Faster than three links together. */
     t = parse(PAIR "link direct g0: g1 rate=512M latency=5us\n");
-    expect_way(t, 1, 0, "g1>g0 direct");
+    expect_path(t, 1, 0, "g1>g0 direct");
     gw_topology_destroy(&t);
     /* Slower than they are. */
     t = parse(PAIR "link direct g0: g1 rate=256M latency=5us\n");
-    expect_way(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
+    expect_path(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
     gw_topology_destroy(&t);
     /* g0 and g2 are both neighbours of g1, which is not a switch. */
     t = parse(HEAD "server s: socket cpu accelerator g[0-2]\n"
                    "link pcie cpu: g[0-2] rate=1M\n"
                    "link direct g1: g0 g2 rate=1G\n");
-    expect_way(t, 0, 2, "g0>cpu pcie, cpu>g2 pcie");
+    expect_path(t, 0, 2, "g0>cpu pcie, cpu>g2 pcie");
     gw_topology_destroy(&t);
 }
 END_TEST
 
 /* A rank in the memory of a socket, such as a parameter server. */
-START_TEST(memory_holds_ranks_and_is_near_or_far)
+START_TEST(memory_holds_ranks_and_is_local_or_remote)
 {
-    uint64_t rate, near, far;
+    uint64_t rate, local, far;
     struct gw_topology *t = parse(PAIR "host mem0 ranks=1\norder mem0 g0 g1\n");
     ck_assert_str_eq(gw_topology_host(t, 0), "mem0");
-    expect_way(t, 1, 0, "g0>cpu0 bus, cpu0>mem0 bus");
-    expect_way(t, 2, 0, "g1>cpu1 bus, cpu1>cpu0 qpi, cpu0>mem0 bus");
-    gw_topology_way_sum(t, 1, 0, &rate, &near);
-    gw_topology_way_sum(t, 2, 0, &rate, &far);
-    ck_assert_uint_eq(near, 2000);
+    expect_path(t, 1, 0, "g0>cpu0 bus, cpu0>mem0 bus");
+    expect_path(t, 2, 0, "g1>cpu1 bus, cpu1>cpu0 qpi, cpu0>mem0 bus");
+    gw_topology_path_sum(t, 1, 0, &rate, &local);
+    gw_topology_path_sum(t, 2, 0, &rate, &far);
+    ck_assert_uint_eq(local, 2000);
     ck_assert_uint_eq(far, 3000);
     gw_topology_destroy(&t);
 }
 END_TEST
 
-START_TEST(servers_that_are_alike_are_told_once)
+START_TEST(servers_that_are_alike_are_printed_once)
 {
     struct gw_topology *t =
         parse(HEAD "server a b: switch sw accelerator g[0-1] nic n\n"
@@ -104,9 +104,9 @@ START_TEST(servers_that_are_alike_are_told_once)
     ck_assert_uint_eq(gw_topology_racks(t), 2);
     ck_assert_uint_eq(gw_topology_rack_ranks(t), 2);
     ck_assert_str_eq(gw_topology_rack(t, 2), "b");
-    expect_way(t, 1, 2,
-               "a.g1>a.sw pcie, a.sw>a.n pcie, a.n>net eth, net>b.n eth, "
-               "b.n>b.sw pcie, b.sw>b.g0 pcie");
+    expect_path(t, 1, 2,
+                "a.g1>a.sw pcie, a.sw>a.n pcie, a.n>net eth, net>b.n eth, "
+                "b.n>b.sw pcie, b.sw>b.g0 pcie");
     ck_assert_str_eq(gw_topology_link_word(t, 0), "pcie");
     ck_assert_str_eq(gw_topology_link_word(t, 1), "eth");
     ck_assert_ptr_null(gw_topology_link_word(t, 2));
@@ -122,7 +122,7 @@ START_TEST(a_kind_of_links_is_left_out_and_comes_back)
     struct gw_topology *t = parse(PAIR "link direct g0: g1 rate=1G\n");
     unsigned links = gw_topology_links(t);
     ck_assert(gw_topology_leave_out(t, "direct", &why) == GW_OK);
-    expect_way(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
+    expect_path(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
     ck_assert_uint_eq(gw_topology_links(t), links);
     ck_assert(gw_topology_leave_out(t, "qpi", &why) == GW_EINVAL);
     ck_assert_str_eq(why.text,
@@ -130,9 +130,9 @@ START_TEST(a_kind_of_links_is_left_out_and_comes_back)
     ck_assert(gw_topology_leave_out(t, "tcp", &why) == GW_EINVAL);
     ck_assert_str_eq(why.text, "topology t: unknown links `tcp`");
     /* A refused change has no effect. */
-    expect_way(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
+    expect_path(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
     ck_assert(gw_topology_leave_out(t, NULL, &why) == GW_OK);
-    expect_way(t, 0, 1, "g0>g1 direct");
+    expect_path(t, 0, 1, "g0>g1 direct");
     gw_topology_destroy(&t);
 }
 END_TEST
@@ -180,7 +180,7 @@ static uint64_t ring_cost(const struct gw_topology *t, const unsigned *order,
 {
     uint64_t cost = 0;
     for (unsigned i = 0; i < ranks; i++) {
-        unsigned links[GW_WAY_MAX];
+        unsigned links[GW_PATH_LINKS_MAX];
         unsigned count =
             gw_topology_path(t, order[i], order[(i + 1) % ranks], links);
         for (unsigned l = 0; l < count; l++) {
@@ -233,7 +233,7 @@ END_TEST
 
 static unsigned links_called(const struct gw_topology *t, const char *word)
 {
-    unsigned links[GW_WAY_MAX], found = 0, ranks = gw_topology_ranks(t);
+    unsigned links[GW_PATH_LINKS_MAX], found = 0, ranks = gw_topology_ranks(t);
     for (unsigned rank = 0; rank < ranks; rank++) {
         unsigned count = gw_topology_path(t, rank, (rank + 1) % ranks, links);
         for (unsigned i = 0; i < count; i++) {
@@ -265,7 +265,7 @@ START_TEST(the_ring_avoids_pcie_and_qpi)
     t = parse(HEAD "torus 4x4 rate=1M\n");
     gw_topology_order(t, GW_ORDER_RING);
     for (unsigned rank = 0; rank < 16; rank++) {
-        unsigned links[GW_WAY_MAX];
+        unsigned links[GW_PATH_LINKS_MAX];
         ck_assert_uint_eq(gw_topology_path(t, rank, (rank + 1) % 16, links), 3);
     }
     gw_topology_destroy(&t);
@@ -327,8 +327,8 @@ Suite *suite_topology_graph(void)
     TCase *graph = tcase_create("topology: servers");
     tcase_add_test(
         graph, the_cheapest_route_is_taken_and_accelerators_forward_nothing);
-    tcase_add_test(graph, memory_holds_ranks_and_is_near_or_far);
-    tcase_add_test(graph, servers_that_are_alike_are_told_once);
+    tcase_add_test(graph, memory_holds_ranks_and_is_local_or_remote);
+    tcase_add_test(graph, servers_that_are_alike_are_printed_once);
     tcase_add_test(graph, a_kind_of_links_is_left_out_and_comes_back);
     tcase_add_test(graph, what_is_printed_reads_back_equal);
     tcase_add_loop_test(graph, what_is_wrong_is_refused_with_its_place, 0,

@@ -11,18 +11,18 @@
 
 Suite *suite_traffic(void);
 
-enum { WAY_US = 6 }; /* between two hosts of RACK */
+enum { PATH_US = 6 }; /* between two hosts of RACK */
 
 /* ---- no shared links ---- */
 
 /* 2(p-1)(alpha + latency + n/p beta) + (p-1) n/p gamma */
-START_TEST(a_ring_takes_what_the_formula_says)
+START_TEST(a_ring_takes_the_time_of_the_formula)
 {
     for (unsigned p = 2; p <= 17; p++) {
         struct gw_topology *t = traffic_topology(RACK);
         struct gw_plan *plan = traffic_make(GW_ALLREDUCE, "ring", p, 0);
         double us = traffic_time(t, plan, 640 * (size_t)p, 2, 0.5);
-        traffic_expect(us, 2 * (p - 1) * (2 + WAY_US + 640.0) +
+        traffic_expect(us, 2 * (p - 1) * (2 + PATH_US + 640.0) +
                                (p - 1) * 640 * 0.5);
         gw_plan_destroy(&plan);
         gw_topology_destroy(&t);
@@ -43,7 +43,7 @@ START_TEST(a_chain_is_a_pipeline)
                           GW_OK,
                       "%s", why.text);
         double us = traffic_time(t, plan, 6400 * (size_t)k, 2, 0);
-        traffic_expect(us, (k + 6) * (2 + 6400.0) + 7 * WAY_US);
+        traffic_expect(us, (k + 6) * (2 + 6400.0) + 7 * PATH_US);
         gw_plan_destroy(&plan);
         gw_topology_destroy(&t);
     }
@@ -54,7 +54,7 @@ START_TEST(a_barrier_takes_messages_and_latencies_alone)
 {
     struct gw_topology *t = traffic_topology(RACK);
     struct gw_plan *plan = traffic_make(GW_BARRIER, "dissemination", 8, 0);
-    traffic_expect(traffic_time(t, plan, 5000, 2, 1), 3 * (2 + WAY_US));
+    traffic_expect(traffic_time(t, plan, 5000, 2, 1), 3 * (2 + PATH_US));
     gw_plan_destroy(&plan);
     gw_topology_destroy(&t);
 }
@@ -65,7 +65,7 @@ START_TEST(without_limits_bytes_take_no_time)
     struct gw_topology *t =
         traffic_topology("topology t\nnic latency=3us\nrack a: h[0-17]\n");
     struct gw_plan *plan = traffic_make(GW_ALLREDUCE, "ring", 4, 0);
-    traffic_expect(traffic_time(t, plan, 64000, 2, 0), 6 * (2 + WAY_US));
+    traffic_expect(traffic_time(t, plan, 64000, 2, 0), 6 * (2 + PATH_US));
     gw_plan_destroy(&plan);
     gw_topology_destroy(&t);
 }
@@ -83,7 +83,7 @@ START_TEST(messages_are_what_goes_to_one_rank_in_one_step)
         struct gw_plan *plan = traffic_read(texts[i]);
         struct gw_topology_result *r = traffic_simulate(t, plan, 1280, 2, 0);
         ck_assert_uint_eq(r->messages, 1 + i);
-        traffic_expect(r->time_us, 2 * (1 + i) + 1280 + WAY_US);
+        traffic_expect(r->time_us, 2 * (1 + i) + 1280 + PATH_US);
         gw_topology_result_destroy(&r);
         gw_plan_destroy(&plan);
         gw_topology_destroy(&t);
@@ -91,7 +91,7 @@ START_TEST(messages_are_what_goes_to_one_rank_in_one_step)
 }
 END_TEST
 
-START_TEST(ranks_of_a_host_use_its_inner_link)
+START_TEST(ranks_of_a_host_use_its_internal_link)
 {
     struct gw_topology *t =
         traffic_topology("topology t\nnic rate=" RATE "\ninner rate=9765.625K "
@@ -107,7 +107,7 @@ END_TEST
 /* ---- shared links ---- */
 
 /* The root's NIC is busy from the first message to the last byte. */
-START_TEST(a_card_is_shared)
+START_TEST(a_nic_is_shared)
 {
     static const struct {
         enum gw_collective collective;
@@ -121,7 +121,7 @@ START_TEST(a_card_is_shared)
         struct gw_plan *plan =
             traffic_make(cases[i].collective, cases[i].algo, 8, 0);
         traffic_expect(traffic_time(t, plan, 1000, 2, 0),
-                       cases[i].first_us + 7 * 1000 + WAY_US);
+                       cases[i].first_us + 7 * 1000 + PATH_US);
         gw_plan_destroy(&plan);
         gw_topology_destroy(&t);
     }
@@ -150,7 +150,7 @@ END_TEST
 
 /* Two flows have 2 bytes per microsecond each. When one has sent its 1200, the
  * other has as many left, and a rate of 4. */
-START_TEST(who_stays_gets_what_is_given_back)
+START_TEST(who_stays_gets_what_is_released)
 {
     struct gw_topology *t = traffic_topology(
         "topology t\nrack a: h[0-17]\nnic h0 h1 rate=9765.625K\n"
@@ -179,7 +179,7 @@ START_TEST(a_rank_reduces_one_value_at_a_time)
     struct gw_plan *plan = traffic_read("reduce ranks=3 chunks=2 root=2\n"
                                         "step 0>2 c0 + 1>2 c1 +\n");
     traffic_expect(traffic_time(t, plan, 1280, 0, 0.25),
-                   1280 + WAY_US + 1280 * 0.25);
+                   1280 + PATH_US + 1280 * 0.25);
     gw_plan_destroy(&plan);
     gw_topology_destroy(&t);
 }
@@ -195,14 +195,14 @@ START_TEST(what_is_still_to_leave_is_not_overwritten)
     struct gw_topology_result *r = traffic_simulate(t, plan, 1000, 0, 0);
     traffic_expect(r->rank_us[2], 1000);
     traffic_expect(r->rank_us[0], 2000);
-    traffic_expect(r->rank_us[1], 2000 + WAY_US);
+    traffic_expect(r->rank_us[1], 2000 + PATH_US);
     gw_topology_result_destroy(&r);
     gw_plan_destroy(&plan);
     gw_topology_destroy(&t);
 }
 END_TEST
 
-START_TEST(the_critical_path_is_told_backwards)
+START_TEST(the_critical_path_is_reported_backwards)
 {
     struct gw_topology *t = traffic_topology(RACK);
     struct gw_plan *plan = traffic_read("broadcast ranks=4 chunks=1\n"
@@ -213,8 +213,8 @@ START_TEST(the_critical_path_is_told_backwards)
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_uint_eq(r->hop[i].step, 3 - i);
         ck_assert_uint_eq(r->hop[i].bytes, 100);
-        traffic_expect(r->hop[i].begin_us, (2 - i) * (102 + WAY_US));
-        traffic_expect(r->hop[i].end_us, (3 - i) * (102 + WAY_US));
+        traffic_expect(r->hop[i].begin_us, (2 - i) * (102 + PATH_US));
+        traffic_expect(r->hop[i].end_us, (3 - i) * (102 + PATH_US));
     }
     ck_assert_uint_eq(r->hop[0].src, 1);
     ck_assert_uint_eq(r->hop[0].dst, 2);
@@ -229,20 +229,20 @@ Suite *suite_traffic(void)
 {
     Suite *suite = suite_create("traffic");
     TCase *plain = tcase_create("traffic: nobody shares");
-    tcase_add_test(plain, a_ring_takes_what_the_formula_says);
+    tcase_add_test(plain, a_ring_takes_the_time_of_the_formula);
     tcase_add_test(plain, a_chain_is_a_pipeline);
     tcase_add_test(plain, a_barrier_takes_messages_and_latencies_alone);
     tcase_add_test(plain, without_limits_bytes_take_no_time);
     tcase_add_test(plain, messages_are_what_goes_to_one_rank_in_one_step);
-    tcase_add_test(plain, ranks_of_a_host_use_its_inner_link);
+    tcase_add_test(plain, ranks_of_a_host_use_its_internal_link);
     suite_add_tcase(suite, plain);
     TCase *shared = tcase_create("traffic: shares and waits");
-    tcase_add_test(shared, a_card_is_shared);
+    tcase_add_test(shared, a_nic_is_shared);
     tcase_add_test(shared, shares_are_max_min_fair);
-    tcase_add_test(shared, who_stays_gets_what_is_given_back);
+    tcase_add_test(shared, who_stays_gets_what_is_released);
     tcase_add_test(shared, a_rank_reduces_one_value_at_a_time);
     tcase_add_test(shared, what_is_still_to_leave_is_not_overwritten);
-    tcase_add_test(shared, the_critical_path_is_told_backwards);
+    tcase_add_test(shared, the_critical_path_is_reported_backwards);
     suite_add_tcase(suite, shared);
     return suite;
 }

@@ -26,18 +26,18 @@ static struct gw_topology_result *without_plan(const struct gw_topology *t,
     struct gw_topology_result *result;
     struct gw_error why = {0};
     struct gw_algo_args args = {.ranks = ranks};
-    struct gw_topology_job job = {.algo = algo,
-                                  .args = &args,
-                                  .count = bytes,
-                                  .elem_bytes = 1,
-                                  .message_us = alpha_us};
-    enum gw_err err = gw_topology_simulate(t, &job, &result, &why);
+    struct gw_topology_run simulation = {.algo = algo,
+                                         .args = &args,
+                                         .count = bytes,
+                                         .elem_bytes = 1,
+                                         .message_us = alpha_us};
+    enum gw_err err = gw_topology_simulate(t, &simulation, &result, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
     return result;
 }
 
-static void expect_near(const char *what, const char *algo, double value,
-                        double expected)
+static void expect_close(const char *what, const char *algo, double value,
+                         double expected)
 {
     ck_assert_msg(fabs(value - expected) <= 1e-3 + 1e-6 * expected,
                   "%s, %s: %.9g us without a plan, %.9g with one", algo, what,
@@ -65,10 +65,10 @@ static void expect_same(const struct gw_topology *t, const struct gw_algo *algo,
     struct gw_topology_result *bulk =
         without_plan(t, algo, ranks, bytes, alpha_us);
     const char *name = algo->name;
-    expect_near("the end", name, bulk->time_us, exact->time_us);
+    expect_close("the end", name, bulk->time_us, exact->time_us);
     for (unsigned rank = 0; rank < ranks; rank++)
-        expect_near("a rank's end", name, bulk->rank_us[rank],
-                    exact->rank_us[rank]);
+        expect_close("a rank's end", name, bulk->rank_us[rank],
+                     exact->rank_us[rank]);
     ck_assert_uint_eq(bulk->messages, exact->messages);
     expect_count(algo, ranks, exact->messages);
     ck_assert_uint_eq(bulk->bytes, exact->bytes);
@@ -138,7 +138,7 @@ START_TEST(so_it_does_on_clusters_by_chance)
 END_TEST
 
 /* As with too many chunks for a table. */
-START_TEST(so_it_does_by_lists_of_pieces)
+START_TEST(so_it_does_by_lists_of_segments)
 {
     uint64_t table = gw__traffic_cells_max;
     struct gw_topology *t = traffic_topology(uneven[_i]);
@@ -157,7 +157,7 @@ static bool is_among(unsigned chunk, const struct gw__steps *s)
            (chunk - s->first) % s->stride == 0;
 }
 
-START_TEST(rows_of_chunks_meet_and_cover)
+START_TEST(rows_of_chunks_are_adjacent_and_cover)
 {
     enum { FIRST = 9, STRIDE = 7, COUNT = 6, LAST = FIRST + STRIDE * COUNT };
     enum { ROWS = FIRST * STRIDE * COUNT };
@@ -172,7 +172,7 @@ START_TEST(rows_of_chunks_meet_and_cover)
             common += is_among(chunk, a) && is_among(chunk, b);
             some += is_among(chunk, b);
         }
-        ck_assert_msg(gw__steps_meet(a, b) == (common > 0) &&
+        ck_assert_msg(gw__steps_intersect(a, b) == (common > 0) &&
                           gw__steps_cover(a, b) == (common == some),
                       "%u, +%u, to %u; %u, +%u, to %u", a->first, a->stride,
                       a->last, b->first, b->stride, b->last);
@@ -218,16 +218,16 @@ START_TEST(reducing_whole_values_is_the_same)
         struct gw_topology_result *exact =
             traffic_simulate(t, plan, 5000, 1, 0.3);
         struct gw_algo_args args = {.ranks = 16};
-        struct gw_topology_job job = {.algo =
-                                          gw_algo_find(GW_ALLREDUCE, names[i]),
-                                      .args = &args,
-                                      .count = 5000,
-                                      .elem_bytes = 1,
-                                      .message_us = 1,
-                                      .reduce_us_per_byte = 0.3};
+        struct gw_topology_run simulation = {
+            .algo = gw_algo_find(GW_ALLREDUCE, names[i]),
+            .args = &args,
+            .count = 5000,
+            .elem_bytes = 1,
+            .message_us = 1,
+            .reduce_us_per_byte = 0.3};
         struct gw_topology_result *bulk;
-        ck_assert(gw_topology_simulate(t, &job, &bulk, NULL) == GW_OK);
-        expect_near("reducing", names[i], bulk->time_us, exact->time_us);
+        ck_assert(gw_topology_simulate(t, &simulation, &bulk, NULL) == GW_OK);
+        expect_close("reducing", names[i], bulk->time_us, exact->time_us);
         gw_topology_result_destroy(&bulk);
         gw_topology_result_destroy(&exact);
         gw_plan_destroy(&plan);
@@ -307,7 +307,7 @@ END_TEST
 
 /* A root's NIC sends one message after another. All NICs at once form an
  * all-to-all of one class: p - 1 blocks leave each. */
-START_TEST(what_is_alike_is_dealt_as_one)
+START_TEST(what_is_alike_is_computed_as_one)
 {
     enum { RANKS = 512 };
     struct gw_topology *t = many(RANKS);
@@ -347,12 +347,12 @@ START_TEST(what_is_too_much_is_refused)
         struct gw_topology_result *r;
         struct gw_error why = {0};
         struct gw_algo_args args = {.ranks = cases[i].ranks};
-        struct gw_topology_job job = {
+        struct gw_topology_run simulation = {
             .algo = gw_algo_find(cases[i].collective, cases[i].name),
             .args = &args,
             .count = 1,
             .elem_bytes = 1};
-        ck_assert(gw_topology_simulate(t, &job, &r, &why) == GW_EINVAL);
+        ck_assert(gw_topology_simulate(t, &simulation, &r, &why) == GW_EINVAL);
         ck_assert_str_eq(why.text, cases[i].sentence);
         ck_assert_ptr_null(r);
     }
@@ -367,9 +367,9 @@ Suite *suite_traffic_bulk(void)
     tcase_add_loop_test(same, every_algorithm_takes_as_long_as_its_plan, 0,
                         sizeof uneven / sizeof *uneven);
     tcase_add_loop_test(same, so_it_does_on_clusters_by_chance, 0, 6);
-    tcase_add_loop_test(same, so_it_does_by_lists_of_pieces, 0,
+    tcase_add_loop_test(same, so_it_does_by_lists_of_segments, 0,
                         sizeof uneven / sizeof *uneven);
-    tcase_add_test(same, rows_of_chunks_meet_and_cover);
+    tcase_add_test(same, rows_of_chunks_are_adjacent_and_cover);
     tcase_add_loop_test(same, ranks_that_run_apart_take_as_long_as_their_plan,
                         0, 3);
     tcase_add_test(same, reducing_whole_values_is_the_same);
@@ -378,7 +378,7 @@ Suite *suite_traffic_bulk(void)
     tcase_set_timeout(large, 120);
     tcase_add_test(large, logarithmic_algorithms_of_many_ranks);
     tcase_add_test(large, swing_moves_the_blocks_of_16384_ranks);
-    tcase_add_test(large, what_is_alike_is_dealt_as_one);
+    tcase_add_test(large, what_is_alike_is_computed_as_one);
     tcase_add_test(large, what_is_too_much_is_refused);
     suite_add_tcase(suite, large);
     return suite;

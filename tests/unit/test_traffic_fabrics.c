@@ -12,7 +12,7 @@
 Suite *suite_traffic_fabrics(void);
 
 /* A byte takes a microsecond on every NIC, and three from end to end. */
-#define CARDS "topology t\nnic rate=" RATE " latency=3us\n"
+#define NICS "topology t\nnic rate=" RATE " latency=3us\n"
 
 static struct gw_topology_result *
 run(const char *text, enum gw_rank_order order, enum gw_collective collective,
@@ -22,13 +22,13 @@ run(const char *text, enum gw_rank_order order, enum gw_collective collective,
     struct gw_error why = {0};
     gw_topology_order(t, order);
     struct gw_algo_args args = {.ranks = gw_topology_ranks(t)};
-    struct gw_topology_job job = {.algo = gw_algo_find(collective, algo),
-                                  .args = &args,
-                                  .count = bytes,
-                                  .elem_bytes = 1,
-                                  .message_us = alpha_us};
+    struct gw_topology_run simulation = {.algo = gw_algo_find(collective, algo),
+                                         .args = &args,
+                                         .count = bytes,
+                                         .elem_bytes = 1,
+                                         .message_us = alpha_us};
     struct gw_topology_result *r;
-    enum gw_err err = gw_topology_simulate(t, &job, &r, &why);
+    enum gw_err err = gw_topology_simulate(t, &simulation, &r, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
     gw_topology_destroy(&t);
     return r;
@@ -54,9 +54,9 @@ START_TEST(recursive_doubling_pays_for_uplinks_between_racks)
     for (unsigned over = 1; over <= 8; over *= 2) {
         char text[256];
         snprintf(text, sizeof text,
-                 CARDS "uplink oversubscription=%u:1 latency=10us\n"
-                       "rack a: a[0-7]\nrack b: b[0-7]\nrack c: c[0-7]\n"
-                       "rack d: d[0-7]\n",
+                 NICS "uplink oversubscription=%u:1 latency=10us\n"
+                      "rack a: a[0-7]\nrack b: b[0-7]\nrack c: c[0-7]\n"
+                      "rack d: d[0-7]\n",
                  over);
         expect_time(text, GW_ALLREDUCE, "recursive_doubling", 1000, 2,
                     3 * (2 + 6 + 1000.0) + 2 * (2 + 26 + over * 1000.0));
@@ -71,9 +71,9 @@ START_TEST(an_all_gather_pays_for_what_it_sends_far)
     for (unsigned over = 1; over <= 8; over *= 2) {
         char text[256];
         snprintf(text, sizeof text,
-                 CARDS "uplink oversubscription=%u:1 latency=10us\n"
-                       "rack a: a[0-7]\nrack b: b[0-7]\nrack c: c[0-7]\n"
-                       "rack d: d[0-7]\n",
+                 NICS "uplink oversubscription=%u:1 latency=10us\n"
+                      "rack a: a[0-7]\nrack b: b[0-7]\nrack c: c[0-7]\n"
+                      "rack d: d[0-7]\n",
                  over);
         expect_time(text, GW_ALLGATHER, "recursive_doubling", 100, 2,
                     3 * (2 + 6) + 2 * (2 + 26) + 100.0 * (7 + over * 24));
@@ -92,13 +92,13 @@ START_TEST(an_all_to_all_takes_as_long_as_a_fat_tree_is_thin)
     for (unsigned over = 2; over <= 4; over *= 2) {
         char text[256];
         snprintf(text, sizeof text,
-                 CARDS "fat-tree k=8 levels=2 oversubscription=%u:1\n", over);
+                 NICS "fat-tree k=8 levels=2 oversubscription=%u:1\n", over);
         expect_time(text, GW_ALLTOALL, "linear", 100, 0,
                     over * (32 - 4) * 100.0 + 6);
     }
-    expect_time(CARDS "fat-tree k=8 levels=2\n", GW_ALLTOALL, "linear", 100, 0,
+    expect_time(NICS "fat-tree k=8 levels=2\n", GW_ALLTOALL, "linear", 100, 0,
                 31 * 100 + 6);
-    expect_time(CARDS "fat-tree k=4 levels=3\n", GW_ALLTOALL, "linear", 100, 0,
+    expect_time(NICS "fat-tree k=4 levels=3\n", GW_ALLTOALL, "linear", 100, 0,
                 15 * 100 + 6);
 }
 END_TEST
@@ -106,7 +106,7 @@ END_TEST
 /* With d-mod-k paths the messages of a shift share no link (Zahavi 2012), so a
  * full fat tree is as fast as one switch: for pairwise exchange, Bruck and
  * rings. */
-START_TEST(shifts_meet_nowhere_in_a_full_fat_tree)
+START_TEST(shifts_collide_nowhere_in_a_full_fat_tree)
 {
     static const struct {
         enum gw_collective collective;
@@ -117,7 +117,7 @@ START_TEST(shifts_meet_nowhere_in_a_full_fat_tree)
                  {GW_REDUCE_SCATTER, "circulant", 7, 127}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gw_topology_result *r =
-            run(CARDS "fat-tree k=8\n", GW_ORDER_RACKS, cases[i].collective,
+            run(NICS "fat-tree k=8\n", GW_ORDER_RACKS, cases[i].collective,
                 cases[i].algo, 100, 2);
         traffic_expect(r->time_us,
                        cases[i].rounds * (2 + 6) + cases[i].blocks * 100);
@@ -165,7 +165,7 @@ END_TEST
  * p k/8 blocks, which determines the time (Dally, Towles, Principles and
  * Practices of Interconnection Networks, 2004, 3.3: the bisection bound is the
  * same). */
-START_TEST(an_all_to_all_on_a_torus_meets_its_bisection)
+START_TEST(an_all_to_all_on_a_torus_reaches_its_bisection)
 {
     static const struct {
         const char *sizes;
@@ -197,10 +197,10 @@ Suite *suite_traffic_fabrics(void)
     tcase_add_test(forms, recursive_doubling_pays_for_uplinks_between_racks);
     tcase_add_test(forms, an_all_gather_pays_for_what_it_sends_far);
     tcase_add_test(forms, an_all_to_all_takes_as_long_as_a_fat_tree_is_thin);
-    tcase_add_test(forms, shifts_meet_nowhere_in_a_full_fat_tree);
+    tcase_add_test(forms, shifts_collide_nowhere_in_a_full_fat_tree);
     tcase_add_test(forms, a_ring_all_reduce_fits_a_ring);
     tcase_add_test(forms, a_ring_in_snake_order_fits_a_torus);
-    tcase_add_test(forms, an_all_to_all_on_a_torus_meets_its_bisection);
+    tcase_add_test(forms, an_all_to_all_on_a_torus_reaches_its_bisection);
     suite_add_tcase(suite, forms);
     return suite;
 }

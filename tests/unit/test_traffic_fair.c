@@ -27,7 +27,7 @@ struct shared {
     uint32_t begun, count; /* count: under way */
 };
 
-static struct gw__class_message look(const void *context, uint32_t number)
+static struct gw__class_message message_at(const void *context, uint32_t number)
 {
     const struct shared *s = context;
     return s->messages[number];
@@ -89,25 +89,25 @@ struct link {
 static double least_share(const struct shared *s, const struct link *links,
                           uint32_t message)
 {
-    unsigned way[GW_WAY_MAX];
+    unsigned path[GW_PATH_LINKS_MAX];
     const struct gw__class_message *m = &s->messages[message];
-    unsigned count = gw_topology_path(s->topology, m->src, m->dst, way);
+    unsigned count = gw_topology_path(s->topology, m->src, m->dst, path);
     double least = HUGE_VAL;
     for (unsigned i = 0; i < count; i++)
-        if (s->classes.links[way[i]].rate > 0)
-            least = fmin(least, links[way[i]].room / links[way[i]].open);
+        if (s->classes.links[path[i]].rate > 0)
+            least = fmin(least, links[path[i]].room / links[path[i]].open);
     return least;
 }
 
-static void add_to_way(const struct shared *s, struct link *links,
-                       uint32_t message, int open, double room)
+static void add_to_path(const struct shared *s, struct link *links,
+                        uint32_t message, int open, double room)
 {
-    unsigned way[GW_WAY_MAX];
+    unsigned path[GW_PATH_LINKS_MAX];
     const struct gw__class_message *m = &s->messages[message];
-    unsigned count = gw_topology_path(s->topology, m->src, m->dst, way);
+    unsigned count = gw_topology_path(s->topology, m->src, m->dst, path);
     for (unsigned i = 0; i < count; i++) {
-        links[way[i]].open += (unsigned)open;
-        links[way[i]].room += room;
+        links[path[i]].open += (unsigned)open;
+        links[path[i]].room += room;
     }
 }
 
@@ -115,25 +115,25 @@ static void fill_up(const struct shared *s, double rates[MESSAGES])
 {
     unsigned count = gw_topology_links(s->topology), left = s->count;
     struct link *links = calloc(count, sizeof *links);
-    bool settled[MESSAGES] = {false}, now[MESSAGES];
+    bool fixed[MESSAGES] = {false}, now[MESSAGES];
     for (unsigned i = 0; i < count; i++)
         links[i].room = s->classes.links[i].rate;
     for (uint32_t m = 0; m < s->begun; m++)
         if (s->active[m])
-            add_to_way(s, links, m, 1, 0);
+            add_to_path(s, links, m, 1, 0);
     while (left > 0) {
         double least = HUGE_VAL;
         for (uint32_t m = 0; m < s->begun; m++)
-            if (s->active[m] && !settled[m])
+            if (s->active[m] && !fixed[m])
                 least = fmin(least, least_share(s, links, m));
         for (uint32_t m = 0; m < s->begun; m++)
-            now[m] = s->active[m] && !settled[m] &&
+            now[m] = s->active[m] && !fixed[m] &&
                      least_share(s, links, m) <= least * (1 + 1e-9);
         for (uint32_t m = 0; m < s->begun; m++)
             if (now[m]) {
-                settled[m] = true;
+                fixed[m] = true;
                 rates[m] = least;
-                add_to_way(s, links, m, -1, -least);
+                add_to_path(s, links, m, -1, -least);
                 left--;
             }
     }
@@ -143,31 +143,31 @@ static void fill_up(const struct shared *s, double rates[MESSAGES])
 static void expect_fair(const struct shared *s)
 {
     double rates[MESSAGES];
-    uint32_t met = 0;
+    uint32_t crossed = 0;
     fill_up(s, rates);
     for (uint32_t b = 0; b < s->classes.bundles.count; b++) {
         const struct gw__bundle *bundle = gw__bundle_at(&s->classes, b);
         for (uint32_t g = 0; bundle->signature && g < bundle->group_count; g++)
-            for (uint32_t i = 0; i < bundle->groups[g].count; i++, met++) {
+            for (uint32_t i = 0; i < bundle->groups[g].count; i++, crossed++) {
                 uint32_t m = bundle->groups[g].messages[i];
                 ck_assert(s->active[m]);
                 ck_assert_double_eq_tol(bundle->rate, rates[m],
                                         1e-7 * rates[m]);
             }
     }
-    ck_assert_uint_eq(met, s->count);
+    ck_assert_uint_eq(crossed, s->count);
 }
 
 START_TEST(rates_are_those_of_the_definition)
 {
-    struct shared s = {.classes = {.look = look}};
+    struct shared s = {.classes = {.get_message = message_at}};
     srand((unsigned)_i + 1);
     s.classes.topology = s.topology = by_chance((unsigned)_i + 1);
     s.classes.context = &s;
     ck_assert(gw__classes_init(&s.classes, NULL) == GW_OK);
     do {
         begin_more(&s);
-        gw__classes_deal(&s.classes);
+        gw__classes_update_rates(&s.classes);
         ck_assert(!s.classes.exhausted);
         expect_fair(&s);
         end_next(&s);

@@ -46,7 +46,7 @@ static double expect_uplinks(const char *algo, enum gw_rank_order order,
 
 /* k racks of m: 2(p-1)/p S over each uplink in rack order, m times that when
  * every neighbour is in another rack, 2(k-1)/k S for the hierarchy. */
-START_TEST(uplinks_carry_what_the_formulas_say)
+START_TEST(uplinks_carry_what_the_formulas_give)
 {
     size_t bytes = 1 << 20;
     double ordered = expect_uplinks("ring", GW_ORDER_RACKS, bytes, 1.9375);
@@ -92,7 +92,7 @@ static void expect_price(const struct gw_topology *t,
     gw_topology_result_destroy(&r);
 }
 
-START_TEST(every_algorithm_sends_what_its_price_says)
+START_TEST(every_algorithm_sends_what_its_price_has)
 {
     static const size_t sizes[] = {1, 1000, 4096 * 9};
     size_t count;
@@ -146,13 +146,13 @@ START_TEST(events_are_those_of_a_run)
     struct tape tape = {.sink = {.emit = tape_emit}};
     struct gw_topology *t = traffic_topology(RACK);
     struct gw_plan *plan = traffic_make(GW_ALLREDUCE, "ring", 5, 0);
-    struct gw_topology_job job = {.plan = plan,
-                                  .count = 6400,
-                                  .elem_bytes = 4,
-                                  .message_us = 1,
-                                  .events = &tape.sink};
+    struct gw_topology_run simulation = {.plan = plan,
+                                         .count = 6400,
+                                         .elem_bytes = 4,
+                                         .message_us = 1,
+                                         .events = &tape.sink};
     struct gw_topology_result *r;
-    ck_assert(gw_topology_simulate(t, &job, &r, NULL) == GW_OK);
+    ck_assert(gw_topology_simulate(t, &simulation, &r, NULL) == GW_OK);
     ck_assert(!tape.backwards);
     ck_assert_uint_eq(tape.kinds[GW_EV_OP_BEGIN], 5);
     ck_assert_uint_eq(tape.kinds[GW_EV_OP_END], 5);
@@ -170,12 +170,13 @@ END_TEST
 
 /* ---- refused simulations ---- */
 
-static void expect_refusal(struct gw_topology_job job, const char *sentence)
+static void expect_refusal(struct gw_topology_run simulation,
+                           const char *sentence)
 {
     struct gw_topology *t = traffic_topology(RACK);
     struct gw_topology_result *r;
     struct gw_error why = {0};
-    ck_assert(gw_topology_simulate(t, &job, &r, &why) == GW_EINVAL);
+    ck_assert(gw_topology_simulate(t, &simulation, &r, &why) == GW_EINVAL);
     ck_assert_str_eq(why.text, sentence);
     ck_assert_ptr_null(r);
     gw_topology_destroy(&t);
@@ -186,19 +187,19 @@ START_TEST(what_cannot_be_simulated_is_refused)
     struct gw_plan *three = traffic_make(GW_ALLREDUCE, "ring", 3, 0);
     struct gw_plan *many = traffic_make(GW_ALLREDUCE, "ring", 19, 0);
     expect_refusal(
-        (struct gw_topology_job){.plan = many, .count = 1, .elem_bytes = 1},
+        (struct gw_topology_run){.plan = many, .count = 1, .elem_bytes = 1},
         "the plan is for 19 ranks, but topology t has 18");
-    expect_refusal((struct gw_topology_job){.plan = three, .count = 1},
+    expect_refusal((struct gw_topology_run){.plan = three, .count = 1},
                    "an element must have 1 to 64 bytes, not 0");
     expect_refusal(
-        (struct gw_topology_job){
+        (struct gw_topology_run){
             .plan = three, .count = SIZE_MAX / 2, .elem_bytes = 4},
         "9223372036854775807 elements are more than a vector can have");
     expect_refusal(
-        (struct gw_topology_job){
+        (struct gw_topology_run){
             .plan = three, .count = 1, .elem_bytes = 1, .message_us = -1},
         "costs must be 0 or more");
-    expect_refusal((struct gw_topology_job){.plan = three,
+    expect_refusal((struct gw_topology_run){.plan = three,
                                             .count = (size_t)1 << 44,
                                             .elem_bytes = 4},
                    "the run takes more than 53 days of simulated time");
@@ -211,8 +212,8 @@ Suite *suite_traffic_racks(void)
 {
     Suite *suite = suite_create("traffic_racks");
     TCase *whole = tcase_create("traffic: racks, algorithms, events");
-    tcase_add_test(whole, uplinks_carry_what_the_formulas_say);
-    tcase_add_test(whole, every_algorithm_sends_what_its_price_says);
+    tcase_add_test(whole, uplinks_carry_what_the_formulas_give);
+    tcase_add_test(whole, every_algorithm_sends_what_its_price_has);
     tcase_add_test(whole, events_are_those_of_a_run);
     tcase_add_test(whole, what_cannot_be_simulated_is_refused);
     suite_add_tcase(suite, whole);

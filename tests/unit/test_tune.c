@@ -189,7 +189,7 @@ static void took(size_t i, double a, double b, double c)
     tune_judge(&tune, i);
 }
 
-START_TEST(a_rule_needs_more_than_the_noise)
+START_TEST(an_entry_needs_more_than_the_noise)
 {
     list();
     took(0, 10, 9.8, 20);
@@ -205,7 +205,7 @@ START_TEST(a_rule_needs_more_than_the_noise)
 END_TEST
 
 /* Its median is far lower, but it won only two rounds of four. */
-START_TEST(a_rule_needs_most_of_the_rounds)
+START_TEST(an_entry_needs_most_of_the_rounds)
 {
     list();
     took(0, 10, 5, 20);
@@ -235,43 +235,43 @@ START_TEST(the_winner_before_stays)
 }
 END_TEST
 
-START_TEST(neighbours_share_a_rule)
+START_TEST(neighbours_share_an_entry)
 {
-    struct gw_tuning_rule rules[8];
+    struct gw_tuning_rule entries[8];
     list(); /* 8 32 128 512 2048 */
     took(0, 10, 8, 20);
     took(1, 10, 5, 20);
     took(2, 10, 8, 20);
     took(3, 10, 10, 20);
     took(4, 10, 20, 5);
-    ck_assert_uint_eq(tune_rules(&tune, rules), 3);
-    ck_assert_ptr_eq(rules[0].algo, algo(B));
-    ck_assert_uint_eq(rules[0].from_bytes, 8);
-    ck_assert_uint_eq(rules[0].to_bytes, 256);
-    ck_assert_uint_eq(rules[0].bytes, 32); /* where the gain is largest */
-    ck_assert_double_eq(rules[0].us, 5);
-    ck_assert_double_eq(rules[0].instead_us, 10);
-    ck_assert_ptr_eq(rules[0].instead, algo(A));
-    ck_assert_ptr_null(rules[1].algo);
-    ck_assert_uint_eq(rules[1].from_bytes, 257);
-    ck_assert_uint_eq(rules[1].to_bytes, 1024);
-    ck_assert_ptr_eq(rules[2].algo, algo(C));
-    ck_assert_uint_eq(rules[2].from_bytes, 1025);
-    ck_assert_uint_eq(rules[2].to_bytes, 2048);
+    ck_assert_uint_eq(tune_rules(&tune, entries), 3);
+    ck_assert_ptr_eq(entries[0].algo, algo(B));
+    ck_assert_uint_eq(entries[0].from_bytes, 8);
+    ck_assert_uint_eq(entries[0].to_bytes, 256);
+    ck_assert_uint_eq(entries[0].bytes, 32); /* where the gain is largest */
+    ck_assert_double_eq(entries[0].us, 5);
+    ck_assert_double_eq(entries[0].instead_us, 10);
+    ck_assert_ptr_eq(entries[0].instead, algo(A));
+    ck_assert_ptr_null(entries[1].algo);
+    ck_assert_uint_eq(entries[1].from_bytes, 257);
+    ck_assert_uint_eq(entries[1].to_bytes, 1024);
+    ck_assert_ptr_eq(entries[2].algo, algo(C));
+    ck_assert_uint_eq(entries[2].from_bytes, 1025);
+    ck_assert_uint_eq(entries[2].to_bytes, 2048);
 }
 END_TEST
 
 /* Rules for other cases are unchanged. */
-START_TEST(only_what_was_measured_has_rules)
+START_TEST(only_what_was_measured_has_entries)
 {
-    struct gw_tuning_rule rules[8];
+    struct gw_tuning_rule entries[8];
     list();
     took(0, 10, 5, 20);
     took(2, 10, 5, 20);
-    ck_assert_uint_eq(tune_rules(&tune, rules), 2);
-    ck_assert_uint_eq(rules[0].to_bytes, 16);
-    ck_assert_uint_eq(rules[1].from_bytes, 65);
-    ck_assert_uint_eq(rules[1].to_bytes, 256);
+    ck_assert_uint_eq(tune_rules(&tune, entries), 2);
+    ck_assert_uint_eq(entries[0].to_bytes, 16);
+    ck_assert_uint_eq(entries[1].from_bytes, 65);
+    ck_assert_uint_eq(entries[1].to_bytes, 256);
 }
 END_TEST
 
@@ -283,7 +283,7 @@ START_TEST(ranges_hold_their_sizes)
     tune.ranks[0] = (unsigned)_i;
     tune.bytes_max = 1 << 20;
     for (tune.factor = 2; tune.factor < 7; tune.factor++) {
-        struct gw_tuning_rule rules[256];
+        struct gw_tuning_rule entries[256];
         list();
         ck_assert_uint_le(tune.case_count, 256);
         for (size_t i = 0; i < tune.case_count; i++)
@@ -291,14 +291,14 @@ START_TEST(ranges_hold_their_sizes)
         for (size_t i = 0; i < tune.case_count; i++)
             if (tune.cases[i].collective == GW_BARRIER)
                 ck_assert_uint_eq(tune.cases[i].bytes, 0);
-        size_t count = tune_rules(&tune, rules);
+        size_t count = tune_rules(&tune, entries);
         ck_assert_uint_eq(count, tune.case_count);
         for (size_t i = 0; i < count; i++) {
-            ck_assert_uint_le(rules[i].from_bytes, tune.cases[i].bytes);
-            ck_assert_uint_ge(rules[i].to_bytes, tune.cases[i].bytes);
-            if (i > 0 && rules[i].collective == rules[i - 1].collective)
-                ck_assert_uint_eq(rules[i].from_bytes,
-                                  rules[i - 1].to_bytes + 1);
+            ck_assert_uint_le(entries[i].from_bytes, tune.cases[i].bytes);
+            ck_assert_uint_ge(entries[i].to_bytes, tune.cases[i].bytes);
+            if (i > 0 && entries[i].collective == entries[i - 1].collective)
+                ck_assert_uint_eq(entries[i].from_bytes,
+                                  entries[i - 1].to_bytes + 1);
         }
     }
 }
@@ -367,16 +367,16 @@ Suite *suite_tune(void)
     tcase_add_test(cases, new_prices_predict_the_cases_of_their_ranks);
     tcase_add_test(cases, the_cheapest_by_new_prices_is_predicted);
     suite_add_tcase(suite, cases);
-    TCase *judge = tcase_create("tune_judge");
-    tcase_add_checked_fixture(judge, begin, end);
-    tcase_add_test(judge, a_rule_needs_more_than_the_noise);
-    tcase_add_test(judge, a_rule_needs_most_of_the_rounds);
-    tcase_add_test(judge, the_winner_before_stays);
-    tcase_add_test(judge, neighbours_share_a_rule);
-    tcase_add_test(judge, only_what_was_measured_has_rules);
-    tcase_add_loop_test(judge, ranges_hold_their_sizes, 2, 9);
-    tcase_add_test(judge, the_summary);
-    tcase_add_test(judge, luck_is_no_regret);
-    suite_add_tcase(suite, judge);
+    TCase *verdicts = tcase_create("tune_judge");
+    tcase_add_checked_fixture(verdicts, begin, end);
+    tcase_add_test(verdicts, an_entry_needs_more_than_the_noise);
+    tcase_add_test(verdicts, an_entry_needs_most_of_the_rounds);
+    tcase_add_test(verdicts, the_winner_before_stays);
+    tcase_add_test(verdicts, neighbours_share_an_entry);
+    tcase_add_test(verdicts, only_what_was_measured_has_entries);
+    tcase_add_loop_test(verdicts, ranges_hold_their_sizes, 2, 9);
+    tcase_add_test(verdicts, the_summary);
+    tcase_add_test(verdicts, luck_is_no_regret);
+    suite_add_tcase(suite, verdicts);
     return suite;
 }

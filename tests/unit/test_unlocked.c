@@ -13,7 +13,7 @@
 
 Suite *suite_unlocked(void);
 
-enum { RATINGS = 20000, RANK = 3, THREADS = 3, UNITS_MAX = 3000 };
+enum { RATINGS = 20000, RANK = 3, THREADS = 3, BATCHES_MAX = 3000 };
 
 static struct task_run run;
 
@@ -33,10 +33,11 @@ static void configure(void)
     run.config.mf.ratings = RATINGS;
 }
 
-static struct gw_unit_sums compute_with(unsigned threads)
+static struct gw_sample_sums compute_with(unsigned threads)
 {
-    ck_assert_int_eq(gw_unit_threads(run.unit, threads, &run.why), GW_OK);
-    task_pull(&run, &(struct gw_unit_place){0, 0, 0, 1});
+    ck_assert_int_eq(gw_work_item_set_threads(run.item, threads, &run.why),
+                     GW_OK);
+    task_pull(&run, &(struct gw_work_item_id){0, 0, 0, 1});
     return task_compute(&run, true);
 }
 
@@ -47,10 +48,10 @@ START_TEST(one_thread_shares_nothing)
     float before[2 * (RANK + 1)];
     configure();
     task_begin(&run);
-    task_pull(&run, &(struct gw_unit_place){0, 0, 0, 1});
+    task_pull(&run, &(struct gw_work_item_id){0, 0, 0, 1});
     task_compute(&run, true);
     memcpy(before, run.gradients[0], sizeof before);
-    struct gw_unit_sums sums = compute_with(1);
+    struct gw_sample_sums sums = compute_with(1);
     ck_assert_uint_eq(sums.row_writes, 0);
     ck_assert_uint_eq(sums.row_writes_lost, 0);
     ck_assert(memcmp(before, run.gradients[0], sizeof before) == 0);
@@ -75,12 +76,13 @@ START_TEST(what_is_lost_is_counted)
     uint64_t lost = 0, whole = 0;
     configure();
     task_begin(&run);
-    struct gw_unit_sums one = compute_with(1);
+    struct gw_sample_sums one = compute_with(1);
     memcpy(alone, run.gradients[0], sizeof alone);
-    ck_assert_int_eq(gw_unit_threads(run.unit, THREADS, &run.why), GW_OK);
-    task_pull(&run, &(struct gw_unit_place){0, 0, 0, 1});
-    for (unsigned i = 0; i < UNITS_MAX && lost == 0; i++) {
-        struct gw_unit_sums sums = task_compute(&run, true);
+    ck_assert_int_eq(gw_work_item_set_threads(run.item, THREADS, &run.why),
+                     GW_OK);
+    task_pull(&run, &(struct gw_work_item_id){0, 0, 0, 1});
+    for (unsigned i = 0; i < BATCHES_MAX && lost == 0; i++) {
+        struct gw_sample_sums sums = task_compute(&run, true);
         ck_assert_uint_eq(sums.samples, RATINGS);
         ck_assert_uint_eq(sums.row_writes, 2 * RATINGS);
         ck_assert_uint_le(sums.row_writes_lost, 2 * RATINGS);
@@ -113,7 +115,7 @@ START_TEST(rows_of_features_are_counted)
     run.config.batch = 2 * PAIRS;
     free(text);
     task_begin(&run);
-    struct gw_unit_sums one = compute_with(1), many = compute_with(THREADS);
+    struct gw_sample_sums one = compute_with(1), many = compute_with(THREADS);
     ck_assert_uint_eq(many.samples, 2 * PAIRS);
     ck_assert_uint_eq(many.right, one.right);
     ck_assert_double_eq_tol(many.loss, one.loss, 1e-9 * one.loss);
@@ -135,7 +137,7 @@ START_TEST(pairs_of_words_are_counted)
     run.config.words.subsample = 0;
     run.config.words.negatives = 2;
     task_begin(&run);
-    struct gw_unit_sums one = compute_with(1), many = compute_with(THREADS);
+    struct gw_sample_sums one = compute_with(1), many = compute_with(THREADS);
     ck_assert_uint_eq(many.samples, one.samples);
     ck_assert_uint_ge(many.row_writes, 2 * many.samples);
     ck_assert_uint_le(many.row_writes, 4 * many.samples);
@@ -149,14 +151,17 @@ START_TEST(where_it_cannot_act_it_is_refused)
     ck_assert(!gw_task_shares_rows(GW_TASK_CARTPOLE));
     ck_assert_int_eq(gw_task_defaults("drift", &run.config, &run.why), GW_OK);
     task_begin(&run);
-    ck_assert_int_eq(gw_unit_threads(run.unit, 2, &run.why), GW_ENOTSUP);
+    ck_assert_int_eq(gw_work_item_set_threads(run.item, 2, &run.why),
+                     GW_ENOTSUP);
     ck_assert_ptr_nonnull(
         strstr(run.why.text, "drift does not support several threads"));
     task_end(&run);
     configure();
     task_begin(&run);
-    ck_assert_int_eq(gw_unit_threads(run.unit, 0, &run.why), GW_EINVAL);
-    ck_assert_int_eq(gw_unit_threads(run.unit, 65, &run.why), GW_EINVAL);
+    ck_assert_int_eq(gw_work_item_set_threads(run.item, 0, &run.why),
+                     GW_EINVAL);
+    ck_assert_int_eq(gw_work_item_set_threads(run.item, 65, &run.why),
+                     GW_EINVAL);
     ck_assert_uint_eq(compute_with(1).samples, RATINGS);
 }
 END_TEST

@@ -15,7 +15,7 @@ static void expect(const char *text, const char *seen)
     ck_assert_str_eq(visible(text, out, sizeof out), seen);
 }
 
-START_TEST(what_can_be_looked_at_stays)
+START_TEST(what_can_be_inspected_stays)
 {
     expect("", "");
     expect("unknown command \"x\"", "unknown command \"x\"");
@@ -70,7 +70,7 @@ Suite *suite_visible(void)
 {
     Suite *suite = suite_create("visible");
     TCase *tcase = tcase_create("texts");
-    tcase_add_test(tcase, what_can_be_looked_at_stays);
+    tcase_add_test(tcase, what_can_be_inspected_stays);
     tcase_add_test(tcase, controls_are_shown);
     tcase_add_test(tcase, what_is_no_character_is_shown);
     tcase_add_test(tcase, what_does_not_fit_is_left_out);

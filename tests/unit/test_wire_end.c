@@ -4,7 +4,7 @@
  * stopped, and closing that never hangs. The other half of the conformance
  * suite of test_wire.c.
  */
-#include "wire_crew.h"
+#include "wire_set.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -47,27 +47,27 @@ static void *close_it(void *wire)
 static void test_goodbye(const char *name, bool copy, bool late)
 {
     enum { SLICES = 7 };
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
     pthread_t closer;
     unsigned char *data = malloc(LARGE_BYTES);
-    crew_start(&crew, name, 2, 0);
-    struct gw__wire *reader = crew.wires[1];
-    crew_fill(data, LARGE_BYTES, 3);
+    wire_set_start(&set, name, 2, 0);
+    struct gw__wire *reader = set.wires[1];
+    wire_set_fill(data, LARGE_BYTES, 3);
     for (uint32_t i = 0; i < SLICES; i++) {
         struct gw__header header = {.slice = i, .bytes = LARGE_BYTES};
-        crew_send(crew.wires[0], 1, &header, data, copy);
+        wire_set_send(set.wires[0], 1, &header, data, copy);
     }
-    pthread_create(&closer, NULL, close_it, &crew.wires[0]);
+    pthread_create(&closer, NULL, close_it, &set.wires[0]);
     if (late)
         pthread_join(closer, NULL);
     for (uint32_t i = 0; i < SLICES; i++) {
-        ck_assert_int_eq(crew_await(reader, 0, &view), GW_OK);
+        ck_assert_int_eq(wire_set_await(reader, 0, &view), GW_OK);
         ck_assert_uint_eq(view.header->slice, i);
-        ck_assert(!crew_differs(view.data, LARGE_BYTES, 3));
+        ck_assert(!wire_set_differs(view.data, LARGE_BYTES, 3));
         reader->ops->release(reader, 0);
     }
-    ck_assert_int_eq(crew_await(reader, 0, &view), GW_ECLOSED);
+    ck_assert_int_eq(wire_set_await(reader, 0, &view), GW_ECLOSED);
     if (!late)
         pthread_join(closer, NULL);
     struct gw_error why;
@@ -76,24 +76,24 @@ static void test_goodbye(const char *name, bool copy, bool late)
     ck_assert_int_eq(reader->ops->send(reader, 0, &header, NULL, true),
                      GW_ECLOSED);
     ck_assert_int_eq(reader->ops->peek(reader, 0, &view), GW_ECLOSED);
-    crew_end(&crew);
+    wire_set_end(&set);
     free(data);
 }
 
 START_TEST(a_goodbye_comes_after_the_data)
 {
-    test_goodbye(crew_wire_name(_i), false, false);
-    test_goodbye(crew_wire_name(_i), true, false);
+    test_goodbye(wire_set_name(_i), false, false);
+    test_goodbye(wire_set_name(_i), true, false);
 }
 END_TEST
 
 /* Over shm lent memory is freed with its owner, hence only ipc and tcp. */
 START_TEST(data_survives_a_sender_that_closed)
 {
-    if (strcmp(crew_inner_name(crew_wire_name(_i)), "shm") == 0)
+    if (strcmp(wire_plain_name(wire_set_name(_i)), "shm") == 0)
         return;
-    test_goodbye(crew_wire_name(_i), false, true);
-    test_goodbye(crew_wire_name(_i), true, true);
+    test_goodbye(wire_set_name(_i), false, true);
+    test_goodbye(wire_set_name(_i), true, true);
 }
 END_TEST
 
@@ -101,45 +101,45 @@ END_TEST
  * without waiting for it, have overwritten since. */
 static void test_reading(bool leave_before_release)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
     unsigned char *data = gw_alloc(LARGE_BYTES, NULL);
-    crew_start(&crew, "shm", 2, 0);
-    struct gw__wire *reader = crew.wires[1];
+    wire_set_start(&set, "shm", 2, 0);
+    struct gw__wire *reader = set.wires[1];
     struct gw__header header = {.bytes = LARGE_BYTES};
-    crew_send(crew.wires[0], 1, &header, data, false);
-    ck_assert_int_eq(crew_await(reader, 0, &view), GW_OK);
+    wire_set_send(set.wires[0], 1, &header, data, false);
+    ck_assert_int_eq(wire_set_await(reader, 0, &view), GW_OK);
     if (!leave_before_release)
         reader->ops->release(reader, 0);
     uint64_t begin_ns = gw_now_ns();
-    crew.wires[0]->no_linger = true;
-    gw__wire_close(&crew.wires[0]);
+    set.wires[0]->no_linger = true;
+    gw__wire_close(&set.wires[0]);
     ck_assert_uint_lt(ms_since(begin_ns), 150);
     if (leave_before_release)
         reader->ops->release(reader, 0);
     ck_assert(reader->read_raced == leave_before_release);
-    crew_end(&crew);
+    wire_set_end(&set);
     gw_free(data);
 }
 
-START_TEST(what_is_read_of_one_that_left_is_spoiled)
+START_TEST(what_is_read_of_one_that_left_is_invalid)
 {
     test_reading(true);
     test_reading(false);
 }
 END_TEST
 
-START_TEST(closing_is_quick_when_nothing_is_due)
+START_TEST(close_is_quick_when_nothing_is_due)
 {
-    struct crew crew;
-    crew_start(&crew, crew_wire_name(_i), 3, 0);
+    struct wire_set set;
+    wire_set_start(&set, wire_set_name(_i), 3, 0);
     for (unsigned r = 0; r < 3; r++) {
         uint64_t begin = gw_now_ns();
-        gw__wire_close(&crew.wires[r]);
-        ck_assert_ptr_null(crew.wires[r]);
+        gw__wire_close(&set.wires[r]);
+        ck_assert_ptr_null(set.wires[r]);
         ck_assert_uint_lt(ms_since(begin), 1000);
     }
-    crew_end(&crew);
+    wire_set_end(&set);
 }
 END_TEST
 
@@ -147,25 +147,25 @@ END_TEST
 
 START_TEST(an_abort_reaches_all_past_waiting_data)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw_error why,
         reason = {GW_EMISMATCH, "rank 2 called broadcast, rank 0 barrier"};
     unsigned char *data = calloc(1, LARGE_BYTES);
-    crew_start(&crew, crew_wire_name(_i), 4, 0);
-    fill_link(crew.wires[2], 0, data, true);
-    crew.wires[2]->ops->abort(crew.wires[2], &reason);
+    wire_set_start(&set, wire_set_name(_i), 4, 0);
+    fill_link(set.wires[2], 0, data, true);
+    set.wires[2]->ops->abort(set.wires[2], &reason);
     uint64_t begin = gw_now_ns();
     for (unsigned r = 0; r < 4; r++) {
         if (r == 2)
             continue;
-        enum gw_err err = crew_await_failure(crew.wires[r], 1000, &why);
+        enum gw_err err = wire_set_await_failure(set.wires[r], 1000, &why);
         ck_assert_msg(err == GW_EMISMATCH, "rank %u: %s", r, gw_err_name(err));
         ck_assert_str_eq(why.text, reason.text);
-        ck_assert_int_eq(crew.wires[r]->ops->check(crew.wires[r], NULL),
+        ck_assert_int_eq(set.wires[r]->ops->check(set.wires[r], NULL),
                          GW_EMISMATCH);
     }
     ck_assert_uint_lt(ms_since(begin), 2000);
-    crew_end(&crew);
+    wire_set_end(&set);
     free(data);
 }
 END_TEST
@@ -181,20 +181,20 @@ static void *abort_soon(void *context)
 
 START_TEST(an_abort_wakes_a_sleeper)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw_error why;
     pthread_t thread;
-    crew_start(&crew, crew_wire_name(_i), 2, 0);
-    struct gw__wire *sleeper = crew.wires[0];
+    wire_set_start(&set, wire_set_name(_i), 2, 0);
+    struct gw__wire *sleeper = set.wires[0];
     uint64_t begin = gw_now_ns();
-    pthread_create(&thread, NULL, abort_soon, crew.wires[1]);
+    pthread_create(&thread, NULL, abort_soon, set.wires[1]);
     while (sleeper->ops->check(sleeper, &why) == GW_OK &&
            ms_since(begin) < 4000)
         sleeper->ops->wait(sleeper, 4000000000ULL);
     pthread_join(thread, NULL);
     ck_assert_int_eq(sleeper->ops->check(sleeper, &why), GW_EINTR);
     ck_assert_uint_lt(ms_since(begin), 2000);
-    crew_end(&crew);
+    wire_set_end(&set);
 }
 END_TEST
 
@@ -209,10 +209,10 @@ static void send_some(struct gw__wire *wire, void *context)
     (void)context;
     static unsigned char data[LARGE_BYTES];
     uint64_t begin = gw_now_ns();
-    crew_fill(data, LARGE_BYTES, 9);
+    wire_set_fill(data, LARGE_BYTES, 9);
     for (uint32_t i = 0; i < CHILD_SLICES; i++) {
         struct gw__header header = {.slice = i, .bytes = LARGE_BYTES};
-        crew_send(wire, 0, &header, data, false);
+        wire_set_send(wire, 0, &header, data, false);
     }
     while (wire->ops->sends_done(wire, 0) < CHILD_SLICES &&
            (ms_since(begin) < 100 || strcmp(wire->ops->name, "shm") != 0))
@@ -227,26 +227,26 @@ static void do_nothing(struct gw__wire *wire, void *context)
 
 START_TEST(a_killed_peer_is_lost_within_a_second_on_all_ranks)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw_error why;
     struct gw__slice_view view;
-    crew_start_with_child(&crew, crew_wire_name(_i), 3, 1, do_nothing, NULL);
-    kill(crew.child, SIGKILL);
+    wire_set_start_with_child(&set, wire_set_name(_i), 3, 1, do_nothing, NULL);
+    kill(set.child, SIGKILL);
     uint64_t begin = gw_now_ns();
     for (unsigned r = 0; r < 3; r += 2) {
-        enum gw_err err = crew_await_failure(crew.wires[r], 1000, &why);
+        enum gw_err err = wire_set_await_failure(set.wires[r], 1000, &why);
         ck_assert_msg(err == GW_ELOST, "rank %u: %s", r, gw_err_name(err));
         ck_assert_msg(strstr(why.text, "rank 1") != NULL, "%s", why.text);
-        ck_assert_int_eq(crew.wires[r]->ops->check(crew.wires[r], NULL),
+        ck_assert_int_eq(set.wires[r]->ops->check(set.wires[r], NULL),
                          GW_ELOST);
     }
     ck_assert_uint_lt(ms_since(begin), 1000);
     struct gw__header header = {.bytes = 0};
-    struct gw__wire *wire = crew.wires[0];
-    ck_assert_int_eq(crew_await(wire, 1, &view), GW_ELOST);
+    struct gw__wire *wire = set.wires[0];
+    ck_assert_int_eq(wire_set_await(wire, 1, &view), GW_ELOST);
     ck_assert_int_eq(wire->ops->send(wire, 1, &header, NULL, true), GW_ELOST);
     ck_assert_uint_lt(ms_since(begin), 1500);
-    crew_end(&crew);
+    wire_set_end(&set);
 }
 END_TEST
 
@@ -254,44 +254,44 @@ END_TEST
  * died with the peer. */
 START_TEST(what_a_killed_peer_had_sent_arrives)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
-    if (strncmp(crew_wire_name(_i), "keyed", 5) == 0)
+    if (strncmp(wire_set_name(_i), "keyed", 5) == 0)
         return;
-    crew_start_with_child(&crew, crew_wire_name(_i), 2, 1, send_some, NULL);
-    struct gw__wire *wire = crew.wires[0];
-    ck_assert_int_eq(crew_await(wire, 1, &view), GW_OK);
-    kill(crew.child, SIGKILL);
-    waitpid(crew.child, NULL, 0);
+    wire_set_start_with_child(&set, wire_set_name(_i), 2, 1, send_some, NULL);
+    struct gw__wire *wire = set.wires[0];
+    ck_assert_int_eq(wire_set_await(wire, 1, &view), GW_OK);
+    kill(set.child, SIGKILL);
+    waitpid(set.child, NULL, 0);
     for (uint32_t i = 0; i < CHILD_SLICES; i++) {
-        ck_assert_int_eq(crew_await(wire, 1, &view), GW_OK);
+        ck_assert_int_eq(wire_set_await(wire, 1, &view), GW_OK);
         ck_assert_uint_eq(view.header->slice, i);
-        ck_assert(!crew_differs(view.data, LARGE_BYTES, 9));
+        ck_assert(!wire_set_differs(view.data, LARGE_BYTES, 9));
         wire->ops->release(wire, 1);
     }
-    ck_assert_int_eq(crew_await(wire, 1, &view), GW_ELOST);
-    crew.child = 0;
-    crew_end(&crew);
+    ck_assert_int_eq(wire_set_await(wire, 1, &view), GW_ELOST);
+    set.child = 0;
+    wire_set_end(&set);
 }
 END_TEST
 
 static void *kill_soon(void *context)
 {
-    struct crew *crew = context;
-    crew->wires[2]->ops->wait(crew->wires[2], 30000000);
-    kill(crew->child, SIGKILL);
+    struct wire_set *set = context;
+    set->wires[2]->ops->wait(set->wires[2], 30000000);
+    kill(set->child, SIGKILL);
     return NULL;
 }
 
 START_TEST(a_death_wakes_a_sleeper)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw_error why;
     pthread_t thread;
-    crew_start_with_child(&crew, crew_wire_name(_i), 3, 1, do_nothing, NULL);
+    wire_set_start_with_child(&set, wire_set_name(_i), 3, 1, do_nothing, NULL);
     uint64_t begin = gw_now_ns();
-    pthread_create(&thread, NULL, kill_soon, &crew);
-    struct gw__wire *sleeper = crew.wires[0];
+    pthread_create(&thread, NULL, kill_soon, &set);
+    struct gw__wire *sleeper = set.wires[0];
     /* A wire without any other wake-up checks every 100 ms. */
     while (sleeper->ops->check(sleeper, &why) == GW_OK &&
            ms_since(begin) < 4000)
@@ -299,53 +299,54 @@ START_TEST(a_death_wakes_a_sleeper)
     pthread_join(thread, NULL);
     ck_assert_int_eq(sleeper->ops->check(sleeper, &why), GW_ELOST);
     ck_assert_uint_lt(ms_since(begin), 1000);
-    crew_end(&crew);
+    wire_set_end(&set);
 }
 END_TEST
 
 /* A stopped process is not dead, and does not block others. */
 static void test_stopped(const char *name, bool copy)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw_error why;
     unsigned char *data = calloc(1, LARGE_BYTES);
-    crew_start_with_child(&crew, name, 2, 1, do_nothing, NULL);
-    kill(crew.child, SIGSTOP);
-    fill_link(crew.wires[0], 1, data, copy);
-    crew.wires[0]->ops->wait(crew.wires[0], 30000000);
-    ck_assert_int_eq(crew.wires[0]->ops->check(crew.wires[0], &why), GW_OK);
+    wire_set_start_with_child(&set, name, 2, 1, do_nothing, NULL);
+    kill(set.child, SIGSTOP);
+    fill_link(set.wires[0], 1, data, copy);
+    set.wires[0]->ops->wait(set.wires[0], 30000000);
+    ck_assert_int_eq(set.wires[0]->ops->check(set.wires[0], &why), GW_OK);
     uint64_t begin = gw_now_ns();
-    gw__wire_close(&crew.wires[0]);
+    gw__wire_close(&set.wires[0]);
     ck_assert_uint_lt(ms_since(begin), 1000);
     free(data); /* no reader is left */
-    crew_end(&crew);
+    wire_set_end(&set);
 }
 
-START_TEST(closing_does_not_wait_for_a_stopped_peer)
+START_TEST(close_does_not_wait_for_a_stopped_peer)
 {
-    test_stopped(crew_wire_name(_i), false);
-}
-END_TEST
-
-START_TEST(closing_does_not_wait_for_a_stopped_peer_with_copies)
-{
-    test_stopped(crew_wire_name(_i), true);
+    test_stopped(wire_set_name(_i), false);
 }
 END_TEST
 
-START_TEST(closing_does_not_wait_for_a_dead_peer)
+START_TEST(close_does_not_wait_for_a_stopped_peer_with_copies)
 {
-    struct crew crew;
+    test_stopped(wire_set_name(_i), true);
+}
+END_TEST
+
+START_TEST(close_does_not_wait_for_a_dead_peer)
+{
+    struct wire_set set;
     unsigned char *data = calloc(1, LARGE_BYTES);
-    crew_start_with_child(&crew, crew_wire_name(_i), 2, 1, do_nothing, NULL);
-    kill(crew.child, SIGSTOP);
-    fill_link(crew.wires[0], 1, data, false);
-    kill(crew.child, SIGKILL);
-    ck_assert_int_eq(crew_await_failure(crew.wires[0], 1000, NULL), GW_ELOST);
+    wire_set_start_with_child(&set, wire_set_name(_i), 2, 1, do_nothing, NULL);
+    kill(set.child, SIGSTOP);
+    fill_link(set.wires[0], 1, data, false);
+    kill(set.child, SIGKILL);
+    ck_assert_int_eq(wire_set_await_failure(set.wires[0], 1000, NULL),
+                     GW_ELOST);
     uint64_t begin = gw_now_ns();
-    gw__wire_close(&crew.wires[0]);
+    gw__wire_close(&set.wires[0]);
     ck_assert_uint_lt(ms_since(begin), 1000);
-    crew_end(&crew);
+    wire_set_end(&set);
     free(data);
 }
 END_TEST
@@ -358,7 +359,7 @@ START_TEST(connecting_names_the_one_who_does_not)
     struct gw__address table[2];
     struct gw_error why;
     for (unsigned r = 0; r < 2; r++) {
-        wires[r] = crew_open(crew_wire_name(_i), r, 2, 0);
+        wires[r] = wire_set_open(wire_set_name(_i), r, 2, 0);
         table[r] = wires[r]->address;
     }
     for (unsigned r = 0; r < 2; r++) {
@@ -383,7 +384,7 @@ START_TEST(an_address_of_another_wire_is_a_mismatch)
     struct gw__wire *wire;
     struct gw__address table[2] = {{0}};
     struct gw_error why;
-    wire = crew_open(crew_wire_name(_i), 0, 2, 0);
+    wire = wire_set_open(wire_set_name(_i), 0, 2, 0);
     table[0] = wire->address;
     table[1].bytes = 5;
     ck_assert_int_eq(
@@ -396,24 +397,24 @@ END_TEST
 
 Suite *suite_wire_end(void)
 {
-    int wires = crew_wire_count();
+    int wires = wire_set_count();
     Suite *suite = suite_create("wire_end");
     TCase *tests = tcase_create("ends");
     tcase_set_timeout(tests, 30);
     tcase_add_loop_test(tests, a_goodbye_comes_after_the_data, 0, wires);
     tcase_add_loop_test(tests, data_survives_a_sender_that_closed, 0, wires);
-    tcase_add_loop_test(tests, closing_is_quick_when_nothing_is_due, 0, wires);
-    tcase_add_test(tests, what_is_read_of_one_that_left_is_spoiled);
+    tcase_add_loop_test(tests, close_is_quick_when_nothing_is_due, 0, wires);
+    tcase_add_test(tests, what_is_read_of_one_that_left_is_invalid);
     tcase_add_loop_test(tests, an_abort_wakes_a_sleeper, 0, wires);
     tcase_add_loop_test(
         tests, a_killed_peer_is_lost_within_a_second_on_all_ranks, 0, wires);
     tcase_add_loop_test(tests, what_a_killed_peer_had_sent_arrives, 0, wires);
     tcase_add_loop_test(tests, a_death_wakes_a_sleeper, 0, wires);
-    tcase_add_loop_test(tests, closing_does_not_wait_for_a_stopped_peer, 0,
+    tcase_add_loop_test(tests, close_does_not_wait_for_a_stopped_peer, 0,
                         wires);
     tcase_add_loop_test(
-        tests, closing_does_not_wait_for_a_stopped_peer_with_copies, 0, wires);
-    tcase_add_loop_test(tests, closing_does_not_wait_for_a_dead_peer, 0, wires);
+        tests, close_does_not_wait_for_a_stopped_peer_with_copies, 0, wires);
+    tcase_add_loop_test(tests, close_does_not_wait_for_a_dead_peer, 0, wires);
     tcase_add_loop_test(tests, connecting_names_the_one_who_does_not, 0, wires);
     tcase_add_loop_test(tests, an_address_of_another_wire_is_a_mismatch, 0,
                         wires);

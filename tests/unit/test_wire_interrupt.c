@@ -4,7 +4,7 @@
  * every wire immediately. The measured delay is the best of several tries,
  * since the machine may be busy.
  */
-#include "wire_crew.h"
+#include "wire_set.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -56,7 +56,7 @@ static uint64_t interrupt_connecting(const char *name)
     struct interrupter interrupter = {.flag = false};
     struct gw_error why;
     for (unsigned r = 0; r < RANKS; r++) {
-        wires[r] = crew_open(name, r, RANKS, 0);
+        wires[r] = wire_set_open(name, r, RANKS, 0);
         table[r] = wires[r]->address;
     }
     wires[0]->interrupt = &interrupter.flag;
@@ -72,16 +72,16 @@ static uint64_t interrupt_connecting(const char *name)
 
 static uint64_t interrupt_waiting(const char *name)
 {
-    struct crew crew;
+    struct wire_set set;
     struct interrupter interrupter = {.flag = false};
-    crew_start(&crew, name, RANKS, 0);
-    struct gw__wire *wire = crew.wires[0];
+    wire_set_start(&set, name, RANKS, 0);
+    struct gw__wire *wire = set.wires[0];
     wire->interrupt = &interrupter.flag;
     pthread_create(&interrupter.thread, NULL, set_soon, &interrupter);
     while (!atomic_load(&interrupter.flag))
         wire->ops->wait(wire, 20000 * ms);
     uint64_t after = finish(&interrupter);
-    crew_end(&crew);
+    wire_set_end(&set);
     return after;
 }
 
@@ -99,39 +99,39 @@ static void expect_soon(uint64_t (*interrupt)(const char *name),
 
 START_TEST(connecting_is_interrupted)
 {
-    expect_soon(interrupt_connecting, crew_wire_name(_i));
+    expect_soon(interrupt_connecting, wire_set_name(_i));
 }
 END_TEST
 
 START_TEST(waiting_is_interrupted)
 {
-    expect_soon(interrupt_waiting, crew_wire_name(_i));
+    expect_soon(interrupt_waiting, wire_set_name(_i));
 }
 END_TEST
 
 START_TEST(an_interrupt_that_is_false_changes_nothing)
 {
     static const _Atomic bool flag = false;
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
     struct gw__header header = {.bytes = 0};
     struct gw__wire *wires[RANKS];
-    crew_start(&crew, crew_wire_name(_i), RANKS, 0);
+    wire_set_start(&set, wire_set_name(_i), RANKS, 0);
     for (unsigned r = 0; r < RANKS; r++) {
-        wires[r] = crew.wires[r];
+        wires[r] = set.wires[r];
         wires[r]->interrupt = &flag;
     }
-    crew_send(wires[0], 1, &header, NULL, true);
-    ck_assert_int_eq(crew_await(wires[1], 0, &view), GW_OK);
+    wire_set_send(wires[0], 1, &header, NULL, true);
+    ck_assert_int_eq(wire_set_await(wires[1], 0, &view), GW_OK);
     wires[1]->ops->release(wires[1], 0);
     ck_assert_int_eq(wires[1]->ops->check(wires[1], NULL), GW_OK);
-    crew_end(&crew);
+    wire_set_end(&set);
 }
 END_TEST
 
 Suite *suite_wire_interrupt(void)
 {
-    int wires = crew_wire_count();
+    int wires = wire_set_count();
     Suite *suite = suite_create("wire_interrupt");
     TCase *tests = tcase_create("interrupts");
     tcase_set_timeout(tests, 30);

@@ -4,7 +4,7 @@
  */
 #include "key_file.h"
 #include "wire/zmq/zmq_wire.h"
-#include "wire_crew.h"
+#include "wire_set.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void expect_refusal(struct gw_comm_config config, enum gw_err due,
 
 START_TEST(only_loopback_without_a_key)
 {
-    struct gw_comm_config config = crew_config("tcp", 0, 2);
+    struct gw_comm_config config = wire_set_config("tcp", 0, 2);
     config.interface = "192.0.2.1";
     expect_refusal(
         config, GW_EINVAL,
@@ -45,9 +45,9 @@ START_TEST(only_loopback_without_a_key)
 }
 END_TEST
 
-START_TEST(limits_are_told)
+START_TEST(limits_are_reported)
 {
-    struct gw_comm_config config = crew_config("ipc", 0, 2);
+    struct gw_comm_config config = wire_set_config("ipc", 0, 2);
     config.lanes = 9;
     expect_refusal(config, GW_EINVAL, "ipc wire: 9 lanes; use at most 8");
     ck_assert_uint_gt(gw__zmq_endpoint_address_bytes(0, 256, 2, GW__ZMQ_TCP),
@@ -65,14 +65,14 @@ START_TEST(open_files_are_reserved)
 {
     struct rlimit few = {.rlim_cur = 64, .rlim_max = 4096};
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    struct crew crew;
-    crew_start(&crew, "tcp", CREW_MAX, 4);
+    struct wire_set set;
+    wire_set_start(&set, "tcp", WIRE_SET_MAX, 4);
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &few), 0);
     ck_assert_uint_gt(few.rlim_cur, 64);
-    crew_end(&crew);
+    wire_set_end(&set);
     few.rlim_cur = few.rlim_max = 100;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    expect_refusal(crew_config("tcp", 0, 20), GW_ESYS,
+    expect_refusal(wire_set_config("tcp", 0, 20), GW_ESYS,
                    "the limit is 100; raise it");
 }
 END_TEST
@@ -82,7 +82,7 @@ END_TEST
 static void expect_bad_key(const char *text, mode_t mode, const char *sentence)
 {
     struct key_file file = key_file_write(text, mode);
-    struct gw_comm_config config = crew_config("tcp", 0, 2);
+    struct gw_comm_config config = wire_set_config("tcp", 0, 2);
     config.key_file = file.path;
     expect_refusal(config, GW_EINVAL, sentence);
 }
@@ -96,7 +96,7 @@ START_TEST(bad_key_files_are_refused)
     expect_bad_key("", 0600, "must be two lines of 40 characters");
     expect_bad_key(both, 0600, "do not belong together");
     expect_bad_key(both, 0644, "(mode 0644); run chmod 600 on it");
-    struct gw_comm_config config = crew_config("tcp", 0, 2);
+    struct gw_comm_config config = wire_set_config("tcp", 0, 2);
     config.key_file = "/nonexistent/key";
     expect_refusal(config, GW_EINVAL, "No such file");
 }
@@ -164,17 +164,17 @@ START_TEST(a_shared_key_joins)
     struct gw__header header = {.bytes = 100000};
     unsigned char *data = malloc(100000);
     for (unsigned r = 0; r < 2; r++) {
-        configs[r] = crew_config(names[_i], r, 2);
+        configs[r] = wire_set_config(names[_i], r, 2);
         configs[r].key_file = file.path;
         configs[r].interface = "127.0.0.2";
     }
     open_pair(&pair, configs);
     connect_pair(&pair, 5000000000U);
     ck_assert_msg(!pair.errors[0] && !pair.errors[1], "%s", pair.why[0].text);
-    crew_fill(data, 100000, 1);
-    crew_send(pair.wires[0], 1, &header, data, false);
-    ck_assert_int_eq(crew_await(pair.wires[1], 0, &view), GW_OK);
-    ck_assert(!crew_differs(view.data, 100000, 1));
+    wire_set_fill(data, 100000, 1);
+    wire_set_send(pair.wires[0], 1, &header, data, false);
+    ck_assert_int_eq(wire_set_await(pair.wires[1], 0, &view), GW_OK);
+    ck_assert(!wire_set_differs(view.data, 100000, 1));
     close_pair(&pair);
     free(data);
 }
@@ -186,7 +186,7 @@ START_TEST(another_key_does_not_join)
     struct gw_comm_config configs[2];
     struct pair pair;
     for (unsigned r = 0; r < 2; r++) {
-        configs[r] = crew_config("tcp", r, 2);
+        configs[r] = wire_set_config("tcp", r, 2);
         configs[r].key_file = files[r].path;
     }
     open_pair(&pair, configs);
@@ -210,8 +210,8 @@ END_TEST
 
 START_TEST(other_lanes_or_sizes_are_a_mismatch)
 {
-    struct gw_comm_config configs[2] = {crew_config("tcp", 0, 2),
-                                        crew_config("tcp", 1, 2)};
+    struct gw_comm_config configs[2] = {wire_set_config("tcp", 0, 2),
+                                        wire_set_config("tcp", 1, 2)};
     struct pair pair;
     configs[1].lanes = 3;
     open_pair(&pair, configs);
@@ -219,7 +219,7 @@ START_TEST(other_lanes_or_sizes_are_a_mismatch)
     ck_assert_int_eq(pair.errors[0], GW_EMISMATCH);
     ck_assert_ptr_nonnull(strstr(pair.why[0].text, "with 3 lanes"));
     close_pair(&pair);
-    configs[1] = crew_config("tcp", 1, 5);
+    configs[1] = wire_set_config("tcp", 1, 5);
     open_pair(&pair, configs);
     pair.patience_ns = 0;
     struct pair_half half = {&pair, 0};
@@ -238,26 +238,27 @@ END_TEST
 START_TEST(a_body_from_elsewhere_loses_the_link)
 {
     enum { BYTES = 100000 };
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
     struct gw_error why;
-    crew_start(&crew, "keyed tcp", 2, 0);
-    struct gw__stream *stream = gw__zmq_of(crew.wires[1])->links[0].stream;
+    wire_set_start(&set, "keyed tcp", 2, 0);
+    struct gw__stream *stream = gw__zmq_of(set.wires[1])->links[0].stream;
     if (gw__seal_is_built()) {
         unsigned char *data = calloc(1, BYTES);
         struct gw__header header = {.bytes = BYTES};
         ck_assert_int_eq(write(stream->fd, "rubbish", 7), 7);
-        crew_send(crew.wires[1], 0, &header, data, false);
+        wire_set_send(set.wires[1], 0, &header, data, false);
         ck_assert_int_eq(
-            crew_await_from(crew.wires[1], crew.wires[0], 1, &view), GW_ELOST);
-        ck_assert_int_eq(crew_await_failure(crew.wires[0], 1000, &why),
+            wire_set_await_from(set.wires[1], set.wires[0], 1, &view),
+            GW_ELOST);
+        ck_assert_int_eq(wire_set_await_failure(set.wires[0], 1000, &why),
                          GW_ELOST);
         ck_assert_str_eq(why.text,
                          "rank 1 lost: a body that cannot be decrypted");
         free(data);
     } else
         ck_assert_ptr_null(stream);
-    crew_end(&crew);
+    wire_set_end(&set);
 }
 END_TEST
 
@@ -265,16 +266,16 @@ END_TEST
 START_TEST(copied_bodies_come_without_their_sender)
 {
     enum { BYTES = 3 << 20 };
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
     unsigned char *data = calloc(1, BYTES);
     struct gw__header header = {.bytes = BYTES};
-    crew_start(&crew, "keyed tcp", 2, 0);
-    crew_send(crew.wires[1], 0, &header, data, true);
-    ck_assert_uint_eq(crew.wires[1]->ops->sends_done(crew.wires[1], 0), 1);
-    ck_assert_int_eq(crew_await(crew.wires[0], 1, &view), GW_OK);
+    wire_set_start(&set, "keyed tcp", 2, 0);
+    wire_set_send(set.wires[1], 0, &header, data, true);
+    ck_assert_uint_eq(set.wires[1]->ops->sends_done(set.wires[1], 0), 1);
+    ck_assert_int_eq(wire_set_await(set.wires[0], 1, &view), GW_OK);
     ck_assert_mem_eq(view.data, data, BYTES);
-    crew_end(&crew);
+    wire_set_end(&set);
     free(data);
 }
 END_TEST
@@ -283,23 +284,24 @@ END_TEST
 START_TEST(who_has_not_got_a_body_cannot_have_released_it)
 {
     enum { BYTES = 64 << 20 }; /* more than the kernel takes */
-    struct crew crew;
+    struct wire_set set;
     struct gw_error why;
     unsigned char *data = calloc(1, BYTES);
     struct gw__header header = {.bytes = BYTES};
-    struct gw__note credit = {.kind = GW__CREDIT, .from = 1, .count = 1};
-    size_t bytes = gw__note_seal(&credit);
-    crew_start(&crew, "keyed tcp", 2, 0);
-    void *notes = gw__zmq_of(crew.wires[1])->links[0].notes->socket;
+    struct gw__control_message credit = {
+        .kind = GW__CREDIT, .from = 1, .count = 1};
+    size_t bytes = gw__control_seal(&credit);
+    wire_set_start(&set, "keyed tcp", 2, 0);
+    void *messages = gw__zmq_of(set.wires[1])->links[0].control->socket;
     if (gw__seal_is_built()) {
-        crew_send(crew.wires[0], 1, &header, data, false);
-        ck_assert_int_eq(zmq_send(notes, &credit, bytes, 0), (int)bytes);
-        ck_assert_int_eq(crew_await_failure(crew.wires[0], 1000, &why),
+        wire_set_send(set.wires[0], 1, &header, data, false);
+        ck_assert_int_eq(zmq_send(messages, &credit, bytes, 0), (int)bytes);
+        ck_assert_int_eq(wire_set_await_failure(set.wires[0], 1000, &why),
                          GW_ELOST);
         ck_assert_str_eq(why.text,
                          "rank 1 lost: credit for slices that were not sent");
     }
-    crew_end(&crew);
+    wire_set_end(&set);
     free(data);
 }
 END_TEST
@@ -309,22 +311,22 @@ END_TEST
 START_TEST(what_comes_meanwhile_is_a_sign_of_life)
 {
     enum { BYTES = 64 << 20, QUIET = 10 };
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
     unsigned char *data = calloc(1, BYTES);
     struct gw__header header = {.bytes = BYTES};
-    crew_start(&crew, "keyed tcp", 2, 0);
-    struct gw__wire *wire = crew.wires[0];
+    wire_set_start(&set, "keyed tcp", 2, 0);
+    struct gw__wire *wire = set.wires[0];
     struct gw__zmq_link *link = &gw__zmq_of(wire)->links[1];
     if (link->stream) {
-        crew_send(crew.wires[1], 0, &header, data, false);
+        wire_set_send(set.wires[1], 0, &header, data, false);
         while (!link->coming)
             ck_assert_int_eq(wire->ops->peek(wire, 1, &view), GW_PENDING);
         size_t began = link->stream->got, got = began;
         link->state = GW__LINK_CLOSED;
         link->due = 1;
         link->quiet_ns = gw_now_ns() - 10000000000ULL;
-        (void)crew.wires[1]->ops->sends_done(crew.wires[1], 0);
+        (void)set.wires[1]->ops->sends_done(set.wires[1], 0);
         for (unsigned quiet = 0; quiet < QUIET || got == began; quiet++) {
             wire->ops->wait(wire, 1000000);
             quiet = link->stream->got == got ? quiet : 0;
@@ -332,7 +334,7 @@ START_TEST(what_comes_meanwhile_is_a_sign_of_life)
         }
         ck_assert_int_eq(wire->ops->peek(wire, 1, &view), GW_PENDING);
     }
-    crew_end(&crew);
+    wire_set_end(&set);
     free(data);
 }
 END_TEST
@@ -341,22 +343,22 @@ END_TEST
  * kernel drops unread data in such a connection. (Without a key the result
  * depends on how far libzmq's thread has read: no collective leaves unread
  * data.) */
-START_TEST(what_was_sent_comes_though_nobody_took_the_other_way)
+START_TEST(what_was_sent_arrives_though_the_reverse_is_unread)
 {
     enum { BYTES = 400000 };
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
     unsigned char *data = malloc(BYTES);
     struct gw__header header = {.bytes = BYTES};
-    crew_fill(data, BYTES, 1);
-    crew_start(&crew, "keyed tcp", 2, 0);
-    crew_send(crew.wires[0], 1, &header, data, false);
-    crew_send(crew.wires[1], 0, &header, data, false);
-    ck_assert(crew_await_done(crew.wires[1], 0, 1));
-    gw__wire_close(&crew.wires[1]);
-    ck_assert_int_eq(crew_await(crew.wires[0], 1, &view), GW_OK);
-    ck_assert(!crew_differs(view.data, BYTES, 1));
-    crew_end(&crew);
+    wire_set_fill(data, BYTES, 1);
+    wire_set_start(&set, "keyed tcp", 2, 0);
+    wire_set_send(set.wires[0], 1, &header, data, false);
+    wire_set_send(set.wires[1], 0, &header, data, false);
+    ck_assert(wire_set_await_done(set.wires[1], 0, 1));
+    gw__wire_close(&set.wires[1]);
+    ck_assert_int_eq(wire_set_await(set.wires[0], 1, &view), GW_OK);
+    ck_assert(!wire_set_differs(view.data, BYTES, 1));
+    wire_set_end(&set);
     free(data);
 }
 END_TEST
@@ -367,7 +369,7 @@ Suite *suite_wire_key(void)
     TCase *tests = tcase_create("key");
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, only_loopback_without_a_key);
-    tcase_add_test(tests, limits_are_told);
+    tcase_add_test(tests, limits_are_reported);
     tcase_add_test(tests, open_files_are_reserved);
     tcase_add_test(tests, bad_key_files_are_refused);
     tcase_add_loop_test(tests, a_shared_key_joins, 0, 2);
@@ -377,7 +379,7 @@ Suite *suite_wire_key(void)
     tcase_add_test(tests, copied_bodies_come_without_their_sender);
     tcase_add_test(tests, who_has_not_got_a_body_cannot_have_released_it);
     tcase_add_test(tests, what_comes_meanwhile_is_a_sign_of_life);
-    tcase_add_test(tests, what_was_sent_comes_though_nobody_took_the_other_way);
+    tcase_add_test(tests, what_was_sent_arrives_though_the_reverse_is_unread);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -6,7 +6,7 @@
  * to all wires.
  */
 #include "wire/zmq/zmq_wire.h"
-#include "wire_crew.h"
+#include "wire_set.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -23,9 +23,9 @@ static const char *const names[] = {"ipc", "tcp"};
 
 /* A stranger connects as rank 1 before the real one, with all the data that it
  * can have. */
-START_TEST(a_stranger_is_not_taken_for_a_rank)
+START_TEST(a_stranger_is_not_accepted_as_a_rank)
 {
-    struct gw_comm_config config = crew_config("ipc", 0, 2);
+    struct gw_comm_config config = wire_set_config("ipc", 0, 2);
     struct gw__wire *wire;
     struct gw__zmq_endpoint_address address = {0};
     struct gw_error why;
@@ -36,8 +36,8 @@ START_TEST(a_stranger_is_not_taken_for_a_rank)
     gw__zmq_endpoint(&address, 0, 1, 0, endpoint);
     void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_PAIR);
     ck_assert_int_eq(zmq_connect(socket, endpoint), 0);
-    struct gw__note hello = {.kind = GW__HELLO, .from = 1, .to = 0};
-    size_t bytes = gw__note_seal(&hello);
+    struct gw__control_message hello = {.kind = GW__HELLO, .from = 1, .to = 0};
+    size_t bytes = gw__control_seal(&hello);
     ck_assert_int_eq(zmq_send(socket, &hello, bytes, 0), (int)bytes);
     enum gw_err err =
         wire->ops->connect(wire, table, gw_now_ns() + 5000000000U, &why);
@@ -52,17 +52,18 @@ END_TEST
 
 /* Any malformed message on a lane or elsewhere makes the link fail with an
  * error. */
-static void expect_lost(struct crew *crew, const char *sentence)
+static void expect_lost(struct wire_set *set, const char *sentence)
 {
     struct gw__slice_view view;
     struct gw_error why;
-    ck_assert_int_eq(crew_await(crew->wires[0], 1, &view), GW_ELOST);
-    ck_assert_int_eq(crew_await_failure(crew->wires[0], 1000, &why), GW_ELOST);
+    ck_assert_int_eq(wire_set_await(set->wires[0], 1, &view), GW_ELOST);
+    ck_assert_int_eq(wire_set_await_failure(set->wires[0], 1000, &why),
+                     GW_ELOST);
     ck_assert_msg(strstr(why.text, sentence) != NULL, "%s", why.text);
     ck_assert_ptr_nonnull(strstr(why.text, "rank 1"));
-    ck_assert_int_eq(crew->wires[0]->ops->peek(crew->wires[0], 1, &view),
+    ck_assert_int_eq(set->wires[0]->ops->peek(set->wires[0], 1, &view),
                      GW_ELOST);
-    crew_end(crew);
+    wire_set_end(set);
 }
 
 START_TEST(malformed_messages_lose_the_link)
@@ -71,17 +72,16 @@ START_TEST(malformed_messages_lose_the_link)
     static const size_t parts[][4] = {{5},       {0},           {HEAD + 1},
                                       {HEAD, 7}, {HEAD + 2, 8}, {HEAD, 8, 1}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct crew crew;
+        struct wire_set set;
         struct gw__header header = {.bytes = 8};
         unsigned char bytes[HEAD + 8] = {0};
-        crew_start(&crew, names[_i], 2, 0);
-        void *socket = gw__zmq_of(crew.wires[1])->links[0].lanes[0].socket;
-        gw__frame_seal(gw__zmq_of(crew.wires[0])->address.token, &header,
-                       bytes);
+        wire_set_start(&set, names[_i], 2, 0);
+        void *socket = gw__zmq_of(set.wires[1])->links[0].lanes[0].socket;
+        gw__frame_seal(gw__zmq_of(set.wires[0])->address.token, &header, bytes);
         for (size_t p = 0; p == 0 || parts[i][p]; p++)
             zmq_send(socket, bytes, parts[i][p],
                      parts[i][p + 1] ? ZMQ_SNDMORE : 0);
-        expect_lost(&crew, "malformed slice");
+        expect_lost(&set, "malformed slice");
     }
 }
 END_TEST
@@ -90,16 +90,16 @@ END_TEST
  * place, with a slice that is valid except for the token. */
 START_TEST(slices_of_a_stranger_count_nowhere)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
     unsigned char bytes[GW__SLICE_HEAD_BYTES + 8] = {0};
     const struct gw__header header = {.bytes = 8};
     char endpoint[128];
-    crew_start(&crew, names[_i], 2, 0);
-    struct gw__zmq *zmq = gw__zmq_of(crew.wires[0]);
+    wire_set_start(&set, names[_i], 2, 0);
+    struct gw__zmq *zmq = gw__zmq_of(set.wires[0]);
     gw__zmq_endpoint(&zmq->address, 0, 1, 0, endpoint);
     gw__frame_seal(zmq->links[1].token, &header, bytes); /* of rank 1 */
-    struct gw__zmq_lane *lane = &gw__zmq_of(crew.wires[1])->links[0].lanes[0];
+    struct gw__zmq_lane *lane = &gw__zmq_of(set.wires[1])->links[0].lanes[0];
     zmq_close(lane->socket);
     lane->socket = NULL;
     enum gw_err err = GW_PENDING;
@@ -114,20 +114,20 @@ START_TEST(slices_of_a_stranger_count_nowhere)
         ck_assert_int_eq(zmq_connect(socket, endpoint), 0);
         zmq_send(socket, bytes, sizeof bytes, 0);
         for (unsigned i = 0; i < 20 && err == GW_PENDING; i++) {
-            crew.wires[0]->ops->wait(crew.wires[0], 5000000);
-            err = crew.wires[0]->ops->peek(crew.wires[0], 1, &view);
+            set.wires[0]->ops->wait(set.wires[0], 5000000);
+            err = set.wires[0]->ops->peek(set.wires[0], 1, &view);
         }
         zmq_close(socket);
     }
     zmq_ctx_term(context);
     ck_assert_int_eq(err, GW_ELOST);
-    expect_lost(&crew, "a slice of another run or rank");
+    expect_lost(&set, "a slice of another run or rank");
 }
 END_TEST
 
-START_TEST(malformed_notes_lose_the_link)
+START_TEST(malformed_control_frames_lose_the_link)
 {
-    struct gw__note notes[] = {
+    struct gw__control_message messages[] = {
         {.kind = 99, .from = 1},
         {.kind = GW__CREDIT, .from = 1, .count = 1},
         {.kind = GW__CREDIT, .from = 5},
@@ -137,19 +137,19 @@ START_TEST(malformed_notes_lose_the_link)
     static const char *const sentences[] = {
         "unknown kind 99", "credit for slices that were not sent",
         "from rank 5", "unknown code 3", "a second HELLO"};
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
-        struct crew crew;
-        crew_start(&crew, names[_i], 2, 0);
-        void *socket = gw__zmq_of(crew.wires[1])->links[0].notes->socket;
-        size_t bytes = gw__note_seal(&notes[i]);
-        ck_assert_int_eq(zmq_send(socket, &notes[i], bytes, 0), (int)bytes);
-        expect_lost(&crew, sentences[i]);
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        struct wire_set set;
+        wire_set_start(&set, names[_i], 2, 0);
+        void *socket = gw__zmq_of(set.wires[1])->links[0].control->socket;
+        size_t bytes = gw__control_seal(&messages[i]);
+        ck_assert_int_eq(zmq_send(socket, &messages[i], bytes, 0), (int)bytes);
+        expect_lost(&set, sentences[i]);
     }
-    struct crew crew;
-    crew_start(&crew, names[_i], 2, 0);
-    void *socket = gw__zmq_of(crew.wires[1])->links[0].notes->socket;
+    struct wire_set set;
+    wire_set_start(&set, names[_i], 2, 0);
+    void *socket = gw__zmq_of(set.wires[1])->links[0].control->socket;
     ck_assert_int_eq(zmq_send(socket, "boo", 3, 0), 3);
-    expect_lost(&crew, "malformed note of 3 bytes");
+    expect_lost(&set, "malformed note of 3 bytes");
 }
 END_TEST
 
@@ -165,16 +165,18 @@ static void be_idle(struct gw__wire *wire, void *context)
  * its death. */
 START_TEST(a_far_peer_is_lost_with_its_connection)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw_error why;
-    crew_start_with_child(&crew, names[_i], 2, 1, be_idle, NULL);
-    struct gw__zmq *zmq = gw__zmq_of(crew.wires[0]);
-    gw__process_watch_fini(&zmq->watch);
-    ck_assert_int_eq(gw__process_watch_init(&zmq->watch, 2, &why), GW_OK);
-    kill(crew.child, SIGKILL);
-    ck_assert_int_eq(crew_await_failure(crew.wires[0], 1000, &why), GW_ELOST);
+    wire_set_start_with_child(&set, names[_i], 2, 1, be_idle, NULL);
+    struct gw__zmq *zmq = gw__zmq_of(set.wires[0]);
+    gw__process_watch_fini(&zmq->process_watch);
+    ck_assert_int_eq(gw__process_watch_init(&zmq->process_watch, 2, &why),
+                     GW_OK);
+    kill(set.child, SIGKILL);
+    ck_assert_int_eq(wire_set_await_failure(set.wires[0], 1000, &why),
+                     GW_ELOST);
     ck_assert_str_eq(why.text, "rank 1 lost: its connection ended");
-    crew_end(&crew);
+    wire_set_end(&set);
 }
 END_TEST
 
@@ -190,18 +192,18 @@ static void leave_a_child(struct gw__wire *wire, void *context)
 /* The dead peer's own child still holds the connection open. */
 START_TEST(a_connection_that_is_held_open_hides_no_death)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw_error why;
     pid_t *orphan = mmap(NULL, sizeof *orphan, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    crew_start_with_child(&crew, names[_i], 2, 1, leave_a_child, orphan);
-    kill(crew.child, SIGKILL);
-    enum gw_err err = crew_await_failure(crew.wires[0], 1000, &why);
+    wire_set_start_with_child(&set, names[_i], 2, 1, leave_a_child, orphan);
+    kill(set.child, SIGKILL);
+    enum gw_err err = wire_set_await_failure(set.wires[0], 1000, &why);
     ck_assert_int_gt(*orphan, 0);
     kill(*orphan, SIGKILL);
     ck_assert_int_eq(err, GW_ELOST);
     ck_assert_str_eq(why.text, "rank 1 lost: its process ended");
-    crew_end(&crew);
+    wire_set_end(&set);
     munmap(orphan, sizeof *orphan);
 }
 END_TEST
@@ -218,45 +220,45 @@ static uint32_t lend_many(struct gw__wire *wire, const void *data, size_t bytes)
 }
 
 /* So that after a failed call its user may free the buffers. */
-START_TEST(an_abort_gives_lent_buffers_back)
+START_TEST(an_abort_returns_borrowed_buffers)
 {
     enum { BYTES = 1 << 20 };
     unsigned char *data = calloc(1, BYTES);
     struct gw_error reason = {GW_EINTR, "enough"};
     for (unsigned aborter = 0; aborter < 2; aborter++) {
-        struct crew crew;
-        crew_start_with_child(&crew, names[_i], 3, 1, be_idle, NULL);
-        kill(crew.child, SIGSTOP);
-        struct gw__wire *lender = crew.wires[0];
+        struct wire_set set;
+        wire_set_start_with_child(&set, names[_i], 3, 1, be_idle, NULL);
+        kill(set.child, SIGSTOP);
+        struct gw__wire *lender = set.wires[0];
         uint32_t sent = lend_many(lender, data, BYTES);
-        struct gw__wire *by = crew.wires[aborter ? 2 : 0];
+        struct gw__wire *by = set.wires[aborter ? 2 : 0];
         by->ops->abort(by, &reason);
-        ck_assert_int_eq(crew_await_failure(lender, 1000, NULL), GW_EINTR);
+        ck_assert_int_eq(wire_set_await_failure(lender, 1000, NULL), GW_EINTR);
         ck_assert_uint_eq(lender->ops->sends_done(lender, 1), sent);
-        crew_end(&crew);
+        wire_set_end(&set);
     }
     free(data);
 }
 END_TEST
 
 /* A sender that only polls for room also receives the abort. */
-START_TEST(a_sender_without_room_hears_an_abort)
+START_TEST(a_sender_without_room_gets_an_abort)
 {
-    struct crew crew;
+    struct wire_set set;
     unsigned char *data = calloc(1, 1 << 20);
     struct gw__header header = {.bytes = 1 << 20};
     struct gw_error reason = {GW_EINTR, "enough"};
-    crew_start(&crew, names[_i], 2, 0);
-    struct gw__wire *sender = crew.wires[0];
+    wire_set_start(&set, names[_i], 2, 0);
+    struct gw__wire *sender = set.wires[0];
     lend_many(sender, data, header.bytes);
-    crew.wires[1]->ops->abort(crew.wires[1], &reason);
+    set.wires[1]->ops->abort(set.wires[1], &reason);
     enum gw_err err = GW_PENDING;
     uint64_t deadline = gw_now_ns() + 2000000000U;
     while (err == GW_PENDING && gw_now_ns() < deadline)
         err = sender->ops->send(sender, 1, &header, data, false);
     ck_assert_int_eq(err, GW_ECLOSED);
     ck_assert_int_eq(sender->ops->check(sender, NULL), GW_EINTR);
-    crew_end(&crew);
+    wire_set_end(&set);
     free(data);
 }
 END_TEST
@@ -266,21 +268,21 @@ END_TEST
 START_TEST(a_slice_as_large_as_the_window_follows_small_ones)
 {
     enum { SMALL = 24, LARGE = GW__ZMQ_WINDOW_BYTES_MAX, COUNT = 5 };
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
     unsigned char *data = malloc(LARGE);
-    crew_start(&crew, names[_i], 2, 0);
-    crew_fill(data, LARGE, 1);
+    wire_set_start(&set, names[_i], 2, 0);
+    wire_set_fill(data, LARGE, 1);
     for (unsigned i = 0; i < COUNT; i++) {
         size_t bytes = i < COUNT - 1 ? SMALL : LARGE;
         struct gw__header header = {.bytes = (uint32_t)bytes};
-        crew_send(crew.wires[0], 1, &header, data, false);
-        ck_assert_int_eq(crew_await(crew.wires[1], 0, &view), GW_OK);
+        wire_set_send(set.wires[0], 1, &header, data, false);
+        ck_assert_int_eq(wire_set_await(set.wires[1], 0, &view), GW_OK);
         ck_assert_uint_eq(view.header->bytes, bytes);
-        ck_assert(!crew_differs(view.data, bytes, 1));
-        crew.wires[1]->ops->release(crew.wires[1], 0);
+        ck_assert(!wire_set_differs(view.data, bytes, 1));
+        set.wires[1]->ops->release(set.wires[1], 0);
     }
-    crew_end(&crew);
+    wire_set_end(&set);
     free(data);
 }
 END_TEST
@@ -289,19 +291,19 @@ END_TEST
 START_TEST(a_copied_slice_is_done_at_once)
 {
     enum { BYTES = GW__ZMQ_COPIED_BYTES };
-    struct crew crew;
+    struct wire_set set;
     struct gw__slice_view view;
     struct gw__header header = {.bytes = BYTES};
     unsigned char *data = malloc(BYTES);
-    crew_start(&crew, names[_i], 2, 0);
-    struct gw__wire *sender = crew.wires[0];
-    crew_fill(data, BYTES, 1);
-    crew_send(sender, 1, &header, data, false);
+    wire_set_start(&set, names[_i], 2, 0);
+    struct gw__wire *sender = set.wires[0];
+    wire_set_fill(data, BYTES, 1);
+    wire_set_send(sender, 1, &header, data, false);
     ck_assert_uint_eq(sender->ops->sends_done(sender, 1), 1);
     memset(data, 0, BYTES);
-    ck_assert_int_eq(crew_await(crew.wires[1], 0, &view), GW_OK);
-    ck_assert(!crew_differs(view.data, BYTES, 1));
-    crew_end(&crew);
+    ck_assert_int_eq(wire_set_await(set.wires[1], 0, &view), GW_OK);
+    ck_assert(!wire_set_differs(view.data, BYTES, 1));
+    wire_set_end(&set);
     free(data);
 }
 END_TEST
@@ -309,11 +311,11 @@ END_TEST
 /* A slice on a link that is not polled wakes the caller once. */
 START_TEST(an_unwanted_slice_wakes_once)
 {
-    struct crew crew;
+    struct wire_set set;
     struct gw__header header = {.bytes = 4};
-    crew_start(&crew, names[_i], 2, 0);
-    struct gw__wire *sleeper = crew.wires[0];
-    crew_send(crew.wires[1], 0, &header, "data", true);
+    wire_set_start(&set, names[_i], 2, 0);
+    struct gw__wire *sleeper = set.wires[0];
+    wire_set_send(set.wires[1], 0, &header, "data", true);
     for (int i = 0; i < 5; i++)
         sleeper->ops->wait(sleeper, 20000000);
     uint64_t begin = gw_now_ns();
@@ -324,7 +326,7 @@ START_TEST(an_unwanted_slice_wakes_once)
     begin = gw_now_ns();
     sleeper->ops->wait(sleeper, 20000000);
     ck_assert_uint_ge(gw_now_ns() - begin, 20000000);
-    crew_end(&crew);
+    wire_set_end(&set);
 }
 END_TEST
 
@@ -333,16 +335,16 @@ Suite *suite_wire_zmq(void)
     Suite *suite = suite_create("wire_zmq");
     TCase *tests = tcase_create("zmq");
     tcase_set_timeout(tests, 30);
-    tcase_add_test(tests, a_stranger_is_not_taken_for_a_rank);
+    tcase_add_test(tests, a_stranger_is_not_accepted_as_a_rank);
     tcase_add_loop_test(tests, a_copied_slice_is_done_at_once, 0, 2);
     tcase_add_loop_test(tests, malformed_messages_lose_the_link, 0, 2);
     tcase_add_loop_test(tests, slices_of_a_stranger_count_nowhere, 0, 2);
-    tcase_add_loop_test(tests, malformed_notes_lose_the_link, 0, 2);
+    tcase_add_loop_test(tests, malformed_control_frames_lose_the_link, 0, 2);
     tcase_add_loop_test(tests, a_far_peer_is_lost_with_its_connection, 0, 2);
     tcase_add_loop_test(tests, a_connection_that_is_held_open_hides_no_death, 0,
                         2);
-    tcase_add_loop_test(tests, an_abort_gives_lent_buffers_back, 0, 2);
-    tcase_add_loop_test(tests, a_sender_without_room_hears_an_abort, 0, 2);
+    tcase_add_loop_test(tests, an_abort_returns_borrowed_buffers, 0, 2);
+    tcase_add_loop_test(tests, a_sender_without_room_gets_an_abort, 0, 2);
     tcase_add_loop_test(
         tests, a_slice_as_large_as_the_window_follows_small_ones, 0, 2);
     tcase_add_loop_test(tests, an_unwanted_slice_wakes_once, 0, 2);

@@ -80,7 +80,7 @@ END_TEST
 
 /* With a window of one word each word but the ends has two neighbours; for any
  * cuts of the text all pairs are there once. */
-START_TEST(cuts_lose_no_pair)
+START_TEST(splits_lose_no_pair)
 {
     static const unsigned parts[] = {1, 2, 7, 64};
     configure();
@@ -89,8 +89,8 @@ START_TEST(cuts_lose_no_pair)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         run.config.batch = i % 2 ? 0 : 77;
         task_begin(&run);
-        struct gw_task_score met = task_train(&run, 0, 1, parts[i]);
-        ck_assert_uint_eq(met.samples, 2 * (LENGTH - 1));
+        struct gw_task_score score = task_train(&run, 0, 1, parts[i]);
+        ck_assert_uint_eq(score.samples, 2 * (LENGTH - 1));
         task_end(&run);
     }
 }
@@ -106,11 +106,11 @@ static void scatter(void)
         for (uint64_t key = 0; key < TOPICS * WORDS; key++) {
             for (int k = 0; k < 20; k++)
                 vector[k] = (float)gw_rng_unit(&rng) - 0.5f;
-            ck_assert_int_eq(
-                gw_local_push(run.local, table, &key, 1, vector, &run.why),
-                GW_OK);
+            ck_assert_int_eq(gw_table_store_push(run.store, table, &key, 1,
+                                                 vector, &run.why),
+                             GW_OK);
         }
-    gw_local_step(run.local);
+    gw_table_store_step(run.store);
 }
 
 /* With dropped words, wide windows and negatives: the same pairs, which at a
@@ -140,8 +140,8 @@ START_TEST(pools_belong_to_the_text)
         task_begin(&run);
         scatter();
         task_expect_parts(&run, 1, 7);
-        task_pull(&run, &(struct gw_unit_place){0, 0, 0, 300});
-        gw_unit_keys(run.unit, 1, &words[i]);
+        task_pull(&run, &(struct gw_work_item_id){0, 0, 0, 300});
+        gw_work_item_keys(run.item, 1, &words[i]);
         clean();
     }
     ck_assert_uint_eq(words[0], TOPICS * WORDS);
@@ -213,7 +213,7 @@ START_TEST(steps_are_slopes)
     struct gw__vectors vectors = {
         .in = moved_in, .out = moved_out, .stride = STRIDE};
     for (uint64_t seed = 0; seed < 20; seed++) {
-        struct gw_unit_sums sums = {0};
+        struct gw_sample_sums sums = {0};
         randomise(in, 1, seed);
         randomise(out, TARGETS, seed + 100);
         memcpy(moved_in, in, sizeof in);
@@ -245,7 +245,7 @@ START_TEST(all_cpus_find_the_same_bits)
     static uint32_t targets[PAIRS * TARGETS];
     float error[STRIDE];
     struct gw__pairs pairs = {.pair = pair, .count = PAIRS, .targets = targets};
-    struct gw_unit_sums sums[2] = {{0}};
+    struct gw_sample_sums sums[2] = {{0}};
     struct gw_rng rng;
     if (!__builtin_cpu_supports("avx2"))
         SKIP("word2vec", "this CPU has no avx2");
@@ -320,7 +320,7 @@ START_TEST(topics_are_found)
     ck_assert_msg(after.loss < 0.8 * before.loss && after.quality > 0.3,
                   "loss %g, first %g", after.loss, after.quality);
     ck_assert_uint_eq(after.samples, before.samples);
-    struct gw_fetch fetch = gw_local_fetch(run.local);
+    struct gw_fetch fetch = gw_table_store_fetch(run.store);
     expect_topics(&fetch);
     ck_assert_int_eq(
         gw_task_evaluate(run.task, GW_TASK_TEST, 4, &fetch, &after, &run.why),
@@ -346,7 +346,7 @@ END_TEST
 START_TEST(hogwild_alone_is_the_sequence)
 {
     struct gw_hogwild *hogwild;
-    struct gw_unit_sums sums;
+    struct gw_sample_sums sums;
     uint64_t ns, key;
     float a[20], b[20];
     configure();
@@ -362,9 +362,9 @@ START_TEST(hogwild_alone_is_the_sequence)
         for (key = 0; key < TOPICS * WORDS; key++) {
             ck_assert_int_eq(
                 fetch.rows(fetch.context, table, &key, 1, a, &run.why), GW_OK);
-            gw_local_pull(run.local, table, &key, 1, b);
+            gw_table_store_pull(run.store, table, &key, 1, b);
             for (int k = 0; k < 20; k++)
-                task_expect_near(a[k], b[k], 1e-3);
+                task_expect_close(a[k], b[k], 1e-3);
         }
     gw_hogwild_destroy(&hogwild);
 }
@@ -373,7 +373,7 @@ END_TEST
 START_TEST(hogwild_learns)
 {
     struct gw_hogwild *hogwild;
-    struct gw_unit_sums sums;
+    struct gw_sample_sums sums;
     uint64_t ns;
     configure();
     task_begin(&run);
@@ -397,7 +397,7 @@ Suite *suite_word2vec(void)
     TCase *c = tcase_create("word2vec");
     tcase_add_checked_fixture(c, NULL, clean);
     tcase_add_test(c, negatives_are_drawn_by_frequency);
-    tcase_add_test(c, cuts_lose_no_pair);
+    tcase_add_test(c, splits_lose_no_pair);
     tcase_add_test(c, parts_have_the_pairs_of_the_whole);
     tcase_add_test(c, pools_belong_to_the_text);
     tcase_add_test(c, frequent_words_are_dropped);

@@ -108,13 +108,13 @@ static enum gw_err made_vectors(void *context, unsigned table,
     return GW_OK;
 }
 
-START_TEST(analogies_are_asked)
+START_TEST(analogies_are_queried)
 {
     static const char quiz[] = ": letters\nA b c D\nb a d c\n\na b c x\n"
                                "a b d c\n";
     struct gw_fetch fetch = {.rows = made_vectors};
     struct gw_embedding *words;
-    size_t asked, right;
+    size_t queried, right;
     configure_text("a b c d", 7);
     run.config.words.dimension = 3;
     task_begin(&run);
@@ -122,14 +122,14 @@ START_TEST(analogies_are_asked)
                      GW_OK);
     const char *path = task_file(&run, 1, quiz, sizeof quiz - 1);
     ck_assert_int_eq(
-        gw_embedding_analogies(words, path, &asked, &right, &run.why), GW_OK);
-    ck_assert_uint_eq(asked, 3);
+        gw_embedding_analogies(words, path, &queried, &right, &run.why), GW_OK);
+    ck_assert_uint_eq(queried, 3);
     ck_assert_uint_eq(right, 3); /* the last one can only answer c */
     ck_assert_int_eq(
-        gw_embedding_analogies(words, run.path[0], &asked, &right, &run.why),
+        gw_embedding_analogies(words, run.path[0], &queried, &right, &run.why),
         GW_OK);
     ck_assert_int_eq(
-        gw_embedding_analogies(words, "/nowhere", &asked, &right, &run.why),
+        gw_embedding_analogies(words, "/nowhere", &queried, &right, &run.why),
         GW_EDATA);
     gw_embedding_destroy(&words);
 }
@@ -139,7 +139,7 @@ START_TEST(questions_have_four_words)
 {
     struct gw_fetch fetch = {.rows = made_vectors};
     struct gw_embedding *words;
-    size_t asked, right;
+    size_t queried, right;
     configure_text("a b c d", 7);
     run.config.words.dimension = 3;
     task_begin(&run);
@@ -147,7 +147,7 @@ START_TEST(questions_have_four_words)
                      GW_OK);
     const char *path = task_file(&run, 1, "a b c d\na b c\n", 14);
     ck_assert_int_eq(
-        gw_embedding_analogies(words, path, &asked, &right, &run.why),
+        gw_embedding_analogies(words, path, &queried, &right, &run.why),
         GW_EDATA);
     ck_assert_ptr_nonnull(strstr(run.why.text, ":2: 3 words"));
     gw_embedding_destroy(&words);
@@ -162,7 +162,7 @@ Suite *suite_words(void)
     tcase_add_test(c, words_are_numbered_by_frequency);
     tcase_add_test(c, bad_texts_are_refused);
     tcase_add_test(c, bad_configs_are_refused);
-    tcase_add_test(c, analogies_are_asked);
+    tcase_add_test(c, analogies_are_queried);
     tcase_add_test(c, questions_have_four_words);
     suite_add_tcase(suite, c);
     return suite;

@@ -44,29 +44,30 @@ static void remove_rows(void)
 
 /* ---- a ring of members in one process ---- */
 
-struct crew {
+struct work_group {
     struct work *works[MEMBERS];
     void *states[MEMBERS];
     uint64_t op;
 };
 
-static void crew_open(struct crew *crew, const struct work_order *order)
+static void work_group_open(struct work_group *group,
+                            const struct work_order *order)
 {
     struct gw_error why;
-    memset(crew, 0, sizeof *crew);
+    memset(group, 0, sizeof *group);
     for (unsigned m = 0; m < MEMBERS; m++) {
-        ck_assert_msg(!work_load(order, 1, &crew->works[m], &why), "%s",
+        ck_assert_msg(!work_load(order, 1, &group->works[m], &why), "%s",
                       why.text);
-        crew->states[m] = calloc(1, crew->works[m]->state_bytes);
-        work_begin(crew->works[m], crew->states[m]);
+        group->states[m] = calloc(1, group->works[m]->state_bytes);
+        work_begin(group->works[m], group->states[m]);
     }
 }
 
-static void crew_close(struct crew *crew)
+static void work_group_close(struct work_group *group)
 {
     for (unsigned m = 0; m < MEMBERS; m++) {
-        work_destroy(&crew->works[m]);
-        free(crew->states[m]);
+        work_destroy(&group->works[m]);
+        free(group->states[m]);
     }
 }
 
@@ -90,20 +91,21 @@ static void add_up(const struct gw_ring_call *calls, uint64_t contributors,
 
 /* One op with the members `present`. Those of them that are not contributors
  * die in it (their states still advance, which has no effect). */
-static struct gw_ring_result crew_op(struct crew *crew, uint64_t present,
-                                     uint64_t contributors, void *out)
+static struct gw_ring_result work_group_op(struct work_group *group,
+                                           uint64_t present,
+                                           uint64_t contributors, void *out)
 {
     struct gw_ring_call calls[MEMBERS];
     struct gw_ring_result result = {
-        .op = crew->op++, .contributors = contributors, .data = out};
+        .op = group->op++, .contributors = contributors, .data = out};
     for (unsigned m = 0; m < MEMBERS; m++) {
         if (!(present >> m & 1))
             continue;
         struct gw_error why;
-        ck_assert_int_eq(work_contribute(crew->works[m], crew->states[m], m,
-                                         result.origin_count, &calls[m], &why),
+        ck_assert_int_eq(work_contribute(group->works[m], group->states[m], m,
+                                         result.initial_count, &calls[m], &why),
                          GW_OK);
-        result.origin[result.origin_count++] = m;
+        result.initial_members[result.initial_count++] = m;
         result.tag = calls[m].tag;
         result.count = calls[m].count;
     }
@@ -112,20 +114,20 @@ static struct gw_ring_result crew_op(struct crew *crew, uint64_t present,
         calls[0] = calls[first];
     add_up(calls, contributors, out);
     for (unsigned m = 0; m < MEMBERS; m++)
-        work_apply(crew->works[m], crew->states[m], &result);
+        work_apply(group->works[m], group->states[m], &result);
     return result;
 }
 
-static const struct work_head *head_of(const struct crew *crew)
+static const struct work_head *head_of(const struct work_group *group)
 {
-    return crew->states[0];
+    return group->states[0];
 }
 
-static void assert_equal(const struct crew *crew)
+static void assert_equal(const struct work_group *group)
 {
     for (unsigned m = 1; m < MEMBERS; m++)
-        ck_assert_mem_eq(crew->states[m], crew->states[0],
-                         crew->works[0]->state_bytes);
+        ck_assert_mem_eq(group->states[m], group->states[0],
+                         group->works[0]->state_bytes);
 }
 
 /* ---- training ---- */
@@ -146,19 +148,19 @@ static struct work_order training(unsigned epochs)
 
 /* Runs to the end with the members `who(step)`, all of which contribute except
  * those of `lost(step)`. */
-static void train(struct crew *crew, uint64_t (*who)(uint64_t step),
+static void train(struct work_group *group, uint64_t (*who)(uint64_t step),
                   uint64_t (*lost)(uint64_t step))
 {
-    float *sums = calloc(crew->works[0]->count, sizeof *sums);
+    float *sums = calloc(group->works[0]->count, sizeof *sums);
     unsigned ops = 0;
-    while (!head_of(crew)->done && ops++ < 10000) {
-        uint64_t step = head_of(crew)->step, present = who(step);
-        crew_op(crew, present, present & ~lost(step), sums);
-        assert_equal(crew);
+    while (!head_of(group)->done && ops++ < 10000) {
+        uint64_t step = head_of(group)->step, present = who(step);
+        work_group_op(group, present, present & ~lost(step), sums);
+        assert_equal(group);
     }
     free(sums);
-    ck_assert(head_of(crew)->done && !head_of(crew)->diverged);
-    ck_assert_uint_eq(head_of(crew)->unequal, 0);
+    ck_assert(head_of(group)->done && !head_of(group)->diverged);
+    ck_assert_uint_eq(head_of(group)->unequal, 0);
 }
 
 static uint64_t all(uint64_t step)
@@ -167,7 +169,7 @@ static uint64_t all(uint64_t step)
     return 0xf;
 }
 
-static uint64_t nobody(uint64_t step)
+static uint64_t no_contributors(uint64_t step)
 {
     (void)step;
     return 0;
@@ -189,21 +191,21 @@ START_TEST(undisturbed_training)
 {
     enum { EPOCHS = 5 };
     struct work_order order = training(EPOCHS);
-    struct node_note note = {.stage = STAGE_MEMBER};
+    struct node_status note = {.stage = STAGE_MEMBER};
     struct score score;
-    struct crew crew;
-    crew_open(&crew, &order);
-    train(&crew, all, nobody);
-    ck_assert_uint_eq(head_of(&crew)->step,
+    struct work_group group;
+    work_group_open(&group, &order);
+    train(&group, all, no_contributors);
+    ck_assert_uint_eq(head_of(&group)->step,
                       EPOCHS * ((SHARDS + MEMBERS - 1) / MEMBERS));
-    ck_assert_double_eq(head_of(&crew)->epoch_rows, ROWS);
-    work_audit(crew.works[0], crew.states[0], &note);
+    ck_assert_double_eq(head_of(&group)->epoch_rows, ROWS);
+    work_audit(group.works[0], group.states[0], &note);
     ck_assert_uint_eq(note.data_epoch, EPOCHS);
-    work_score(crew.works[0], crew.states[0], &score);
+    work_score(group.works[0], group.states[0], &score);
     ck_assert_double_gt(score.train_accuracy, 0.85);
     ck_assert_double_lt(score.train_loss, 0.5);
     ck_assert(isnan(score.test_loss));
-    crew_close(&crew);
+    work_group_close(&group);
 }
 END_TEST
 
@@ -213,22 +215,22 @@ START_TEST(disturbed_training)
 {
     enum { EPOCHS = 12 };
     struct work_order order = training(EPOCHS);
-    struct node_note note = {.stage = STAGE_MEMBER};
+    struct node_status note = {.stage = STAGE_MEMBER};
     struct score calm, disturbed;
-    struct crew crew;
-    crew_open(&crew, &order);
-    train(&crew, all, nobody);
-    work_score(crew.works[0], crew.states[0], &calm);
-    crew_close(&crew);
-    crew_open(&crew, &order);
-    train(&crew, coming_and_going, now_and_then);
-    work_score(crew.works[0], crew.states[0], &disturbed);
-    work_audit(crew.works[0], crew.states[0], &note);
+    struct work_group group;
+    work_group_open(&group, &order);
+    train(&group, all, no_contributors);
+    work_score(group.works[0], group.states[0], &calm);
+    work_group_close(&group);
+    work_group_open(&group, &order);
+    train(&group, coming_and_going, now_and_then);
+    work_score(group.works[0], group.states[0], &disturbed);
+    work_audit(group.works[0], group.states[0], &note);
     ck_assert_uint_eq(note.samples_lost, 0);
     ck_assert_uint_eq(note.samples_doubled, 0);
-    ck_assert_double_eq(head_of(&crew)->epoch_rows, ROWS);
+    ck_assert_double_eq(head_of(&group)->epoch_rows, ROWS);
     ck_assert_double_eq_tol(disturbed.train_loss / calm.train_loss, 1, 0.01);
-    crew_close(&crew);
+    work_group_close(&group);
 }
 END_TEST
 
@@ -239,15 +241,15 @@ START_TEST(rows_on_demand)
     enum { EPOCHS = 3 };
     struct work_order order = training(EPOCHS);
     struct score here, there;
-    struct crew memory, file;
+    struct work_group memory, file;
     struct gw_ring_call call;
     struct gw_error why;
     ck_assert_int_eq(setenv("XDG_CACHE_HOME", "/dev/null", 1), 0);
-    crew_open(&memory, &order);
-    train(&memory, all, nobody);
+    work_group_open(&memory, &order);
+    train(&memory, all, no_contributors);
     order.on_demand = true;
-    crew_open(&file, &order);
-    train(&file, all, nobody);
+    work_group_open(&file, &order);
+    train(&file, all, no_contributors);
     ck_assert_mem_eq(file.states[0], memory.states[0],
                      file.works[0]->state_bytes);
     work_score(memory.works[0], memory.states[0], &here);
@@ -263,8 +265,8 @@ START_TEST(rows_on_demand)
     ck_assert_int_eq(
         work_contribute(file.works[0], file.states[0], 0, 0, &call, &why),
         GW_EDATA);
-    crew_close(&file);
-    crew_close(&memory);
+    work_group_close(&file);
+    work_group_close(&memory);
 }
 END_TEST
 
@@ -272,16 +274,16 @@ END_TEST
 START_TEST(divergence_ends_it)
 {
     struct work_order order = training(50);
-    struct crew crew;
+    struct work_group group;
     order.rate = 1e30;
-    crew_open(&crew, &order);
-    float *sums = calloc(crew.works[0]->count, sizeof *sums);
-    for (unsigned ops = 0; !head_of(&crew)->done && ops < 10000; ops++)
-        crew_op(&crew, 0xf, 0xf, sums);
+    work_group_open(&group, &order);
+    float *sums = calloc(group.works[0]->count, sizeof *sums);
+    for (unsigned ops = 0; !head_of(&group)->done && ops < 10000; ops++)
+        work_group_op(&group, 0xf, 0xf, sums);
     free(sums);
-    ck_assert(head_of(&crew)->done && head_of(&crew)->diverged);
-    assert_equal(&crew);
-    crew_close(&crew);
+    ck_assert(head_of(&group)->done && head_of(&group)->diverged);
+    assert_equal(&group);
+    work_group_close(&group);
 }
 END_TEST
 
@@ -289,21 +291,21 @@ END_TEST
 START_TEST(checks_find_differences)
 {
     struct work_order order = training(50);
-    struct crew crew;
+    struct work_group group;
     unsigned checks = 0;
-    crew_open(&crew, &order);
-    float *sums = calloc(crew.works[0]->count + 8, sizeof *sums);
+    work_group_open(&group, &order);
+    float *sums = calloc(group.works[0]->count + 8, sizeof *sums);
     for (unsigned op = 0; op < 2 * (WORK_CHECK_STEPS + 1); op++)
-        checks += crew_op(&crew, 0xf, 0xf, sums).tag == WORK_CHECK;
+        checks += work_group_op(&group, 0xf, 0xf, sums).tag == WORK_CHECK;
     ck_assert_uint_eq(checks, 2);
-    ck_assert_uint_eq(head_of(&crew)->step, 2 * WORK_CHECK_STEPS);
-    ck_assert_uint_eq(head_of(&crew)->unequal, 0);
-    ((float *)((struct work_head *)crew.states[2] + 1))[0] += 1;
+    ck_assert_uint_eq(head_of(&group)->step, 2 * WORK_CHECK_STEPS);
+    ck_assert_uint_eq(head_of(&group)->unequal, 0);
+    ((float *)((struct work_head *)group.states[2] + 1))[0] += 1;
     for (unsigned op = 0; op <= WORK_CHECK_STEPS; op++)
-        crew_op(&crew, 0xf, 0xf, sums);
-    ck_assert_uint_eq(head_of(&crew)->unequal, 1);
+        work_group_op(&group, 0xf, 0xf, sums);
+    ck_assert_uint_eq(head_of(&group)->unequal, 1);
     free(sums);
-    crew_close(&crew);
+    work_group_close(&group);
 }
 END_TEST
 
@@ -334,16 +336,17 @@ START_TEST(sums_prove_themselves)
     struct work_order order = ops();
     struct gw_error why;
     int64_t sums[10];
-    struct crew crew;
-    crew_open(&crew, &order);
-    struct gw_ring_result result = crew_op(&crew, 0xf, 0xb, sums);
+    struct work_group group;
+    work_group_open(&group, &order);
+    struct gw_ring_result result = work_group_op(&group, 0xf, 0xb, sums);
     ck_assert_int_eq(sums[9], 1 + 4 + 64);
-    ck_assert_msg(!work_evaluate(crew.works[0], &result, &why), "%s", why.text);
-    crew_op(&crew, 0xf, 0xf, sums);
-    ck_assert(!head_of(&crew)->done);
-    crew_op(&crew, 0x3, 0x3, sums);
-    ck_assert(head_of(&crew)->done);
-    crew_close(&crew);
+    ck_assert_msg(!work_evaluate(group.works[0], &result, &why), "%s",
+                  why.text);
+    work_group_op(&group, 0xf, 0xf, sums);
+    ck_assert(!head_of(&group)->done);
+    work_group_op(&group, 0x3, 0x3, sums);
+    ck_assert(head_of(&group)->done);
+    work_group_close(&group);
 }
 END_TEST
 
@@ -353,23 +356,23 @@ START_TEST(wrong_sums_name_the_node)
     struct work_order order = ops();
     struct gw_error why;
     int64_t sums[10];
-    struct crew crew;
-    crew_open(&crew, &order);
-    struct gw_ring_result result = crew_op(&crew, 0xf, 0xf, sums);
+    struct work_group group;
+    work_group_open(&group, &order);
+    struct gw_ring_result result = work_group_op(&group, 0xf, 0xf, sums);
     sums[7] += 16;
-    ck_assert_int_eq(work_evaluate(crew.works[0], &result, &why), GW_EWRONG);
+    ck_assert_int_eq(work_evaluate(group.works[0], &result, &why), GW_EWRONG);
     ck_assert_str_eq(why.text, "op 0, element 7: node 2 counts 2 times, and "
                                "is a contributor");
-    ck_assert_uint_eq(crew.works[0]->sums_doubled, 1);
+    ck_assert_uint_eq(group.works[0]->sums_doubled, 1);
     sums[7] -= 32;
-    ck_assert_int_eq(work_evaluate(crew.works[0], &result, &why), GW_EWRONG);
-    ck_assert_uint_eq(crew.works[0]->sums_lost, 1);
+    ck_assert_int_eq(work_evaluate(group.works[0], &result, &why), GW_EWRONG);
+    ck_assert_uint_eq(group.works[0]->sums_lost, 1);
     result.contributors = 0xb;
     sums[7] += 16;
-    ck_assert_int_eq(work_evaluate(crew.works[0], &result, &why), GW_EWRONG);
+    ck_assert_int_eq(work_evaluate(group.works[0], &result, &why), GW_EWRONG);
     ck_assert_str_eq(why.text, "op 0, element 0: node 2 counts 1 times, and "
                                "is not a contributor");
-    crew_close(&crew);
+    work_group_close(&group);
 }
 END_TEST
 
@@ -378,10 +381,10 @@ END_TEST
 START_TEST(nothing_to_do_is_ticks)
 {
     struct work_order order = {.kind = WORK_NONE};
-    struct crew crew;
-    crew_open(&crew, &order);
-    ck_assert_uint_eq(work_next(crew.states[0]), WORK_TICK);
-    crew_close(&crew);
+    struct work_group group;
+    work_group_open(&group, &order);
+    ck_assert_uint_eq(work_next(group.states[0]), WORK_TICK);
+    work_group_close(&group);
 }
 END_TEST
 

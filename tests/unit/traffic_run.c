@@ -45,12 +45,12 @@ struct gw_topology_result *traffic_simulate(const struct gw_topology *t,
 {
     struct gw_topology_result *result;
     struct gw_error why = {0};
-    struct gw_topology_job job = {.plan = plan,
-                                  .count = bytes,
-                                  .elem_bytes = 1,
-                                  .message_us = alpha_us,
-                                  .reduce_us_per_byte = gamma_us};
-    enum gw_err err = gw_topology_simulate(t, &job, &result, &why);
+    struct gw_topology_run simulation = {.plan = plan,
+                                         .count = bytes,
+                                         .elem_bytes = 1,
+                                         .message_us = alpha_us,
+                                         .reduce_us_per_byte = gamma_us};
+    enum gw_err err = gw_topology_simulate(t, &simulation, &result, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
     return result;
 }

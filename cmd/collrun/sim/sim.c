@@ -118,7 +118,7 @@ static enum gw_err close_events(FILE *file, struct gw_sink *sink,
 
 /* `job` is a plan or an algorithm. */
 static enum gw_err simulate(const struct sim_table *table,
-                            struct gw_topology_job job, const char *name,
+                            struct gw_topology_run job, const char *name,
                             struct gw_topology_result **result,
                             struct gw_error *why)
 {
@@ -152,7 +152,7 @@ static struct sim_row *new_row(struct sim_table *table, struct gw_error *why)
     return &table->rows[table->row_count];
 }
 
-static enum gw_err add_row(struct sim_table *table, struct gw_topology_job job,
+static enum gw_err add_row(struct sim_table *table, struct gw_topology_run job,
                            const char *name, enum gw_rank_order order,
                            struct gw_error *why)
 {
@@ -177,7 +177,7 @@ static enum gw_err add_plan(struct sim_table *table, const struct gw_algo *algo,
     struct gw_plan *plan;
     if (gw_plan_make(algo->collective, algo->name, args, &plan, why))
         return why->code;
-    struct gw_topology_job job = {.plan = plan};
+    struct gw_topology_run job = {.plan = plan};
     enum gw_err err = add_row(table, job, algo->name, order, why);
     gw_plan_destroy(&plan);
     return err;
@@ -219,7 +219,7 @@ static enum gw_err add_algo(struct sim_table *table, const char *name,
         return why->code;
     if (events || table->ranks <= CHUNK_BY_CHUNK_RANKS)
         return add_plan(table, algo, &args, order, why);
-    struct gw_topology_job job = {.algo = algo, .args = &args};
+    struct gw_topology_run job = {.algo = algo, .args = &args};
     return add_row(table, job, algo->name, order, why);
 }
 
@@ -274,7 +274,7 @@ static enum gw_err add_file(struct sim_table *table, const char *file,
     table->ranks = plan->ranks;
     choose_plans(table);
     if (!err)
-        err = add_row(table, (struct gw_topology_job){.plan = plan}, file,
+        err = add_row(table, (struct gw_topology_run){.plan = plan}, file,
                       sim_order(table->topology, order_word), why);
     gw_plan_destroy(&plan);
     return err;

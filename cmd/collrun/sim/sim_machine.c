@@ -19,7 +19,7 @@
 /* The costs of a wire, times `stretch`. */
 static enum gw_err set_costs(const struct sim_machine *machine, double stretch,
                              struct gw_topology **topology,
-                             struct gw_topology_job *job, struct gw_error *why)
+                             struct gw_topology_run *job, struct gw_error *why)
 {
     char text[256];
     bool measured;
@@ -40,7 +40,7 @@ enum gw_err sim_machine_topology(const struct sim_machine *machine,
                                  struct gw_topology **topology,
                                  struct gw_error *why)
 {
-    struct gw_topology_job job;
+    struct gw_topology_run job;
     if (machine->ranks > SIM_MACHINE_RANKS_MAX)
         return gw_fail(why, GW_EINVAL,
                        "--wire simulates at most %d ranks, not %u",
@@ -61,7 +61,7 @@ void sim_machine_costs(const struct sim_machine *machine, double *message_us,
 
 /* The prediction of the cost model for the algorithm. */
 static enum gw_err predict(const struct sim_machine *machine, const char *algo,
-                           const struct gw_topology_job *job, double *us,
+                           const struct gw_topology_run *job, double *us,
                            struct gw_error *why)
 {
     enum { CANDIDATES = 64 };
@@ -82,7 +82,7 @@ static enum gw_err predict(const struct sim_machine *machine, const char *algo,
 
 /* One run with costs times `stretch`. */
 static enum gw_err simulate_run(const struct sim_machine *machine,
-                                double stretch, struct gw_topology_job job,
+                                double stretch, struct gw_topology_run job,
                                 struct gw_topology_result **result,
                                 struct gw_error *why)
 {
@@ -95,12 +95,12 @@ static enum gw_err simulate_run(const struct sim_machine *machine,
 }
 
 enum gw_err sim_machine_run(const struct sim_machine *machine, const char *algo,
-                            const struct gw_topology_job *job,
+                            const struct gw_topology_run *job,
                             struct gw_topology_result **result,
                             struct gw_error *why)
 {
     double us = 0;
-    struct gw_topology_job quiet = *job;
+    struct gw_topology_run quiet = *job;
     quiet.events = NULL;
     *result = NULL;
     enum gw_err err = predict(machine, algo, job, &us, why);

@@ -274,7 +274,7 @@ static const struct field route_fields[] = {
 static unsigned name_route(const struct gw_topology *t, unsigned src,
                            unsigned dst, char *text, size_t size)
 {
-    unsigned links[GW_WAY_MAX];
+    unsigned links[GW_PATH_LINKS_MAX];
     unsigned count = gw_topology_path(t, src, dst, links);
     size_t used = 0;
     *text = 0;
@@ -298,7 +298,7 @@ static void print_route(struct output *output, const struct gw_topology *t,
     char route[512];
     uint64_t rate, latency_ns;
     unsigned hops = name_route(t, src, dst, route, sizeof route);
-    gw_topology_way_sum(t, src, dst, &rate, &latency_ns);
+    gw_topology_path_sum(t, src, dst, &rate, &latency_ns);
     output_row(output, (union value[]){
                            {.text = gw_topology_host(t, src)},
                            {.text = gw_topology_host(t, dst)},

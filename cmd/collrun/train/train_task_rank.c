@@ -18,8 +18,8 @@ struct learner {
     struct reporter *report;
     unsigned rank;
     const struct gw_ps_table_config *table;
-    struct gw_unit *unit;
-    struct gw_local *local;
+    struct gw_work_item *item;
+    struct gw_table_store *store;
     uint64_t *keys;
     float *rows, *mine, *all; /* the last two: gradient, then TASK_SUMS */
     double sums[TASK_SUMS];   /* of this epoch so far */
@@ -33,9 +33,9 @@ static enum gw_err learner_init(struct learner *p, struct gw_error *why)
     size_t bytes = (t->floats + TASK_SUMS) * sizeof(float);
     unsigned count;
     p->table = gw_task_tables(t->task, &count);
-    enum gw_err code = gw_unit_new(t->task, &p->unit, why);
+    enum gw_err code = gw_work_item_new(t->task, &p->item, why);
     if (!code)
-        code = gw_local_new(p->table, count, &p->local, why);
+        code = gw_table_store_new(p->table, count, &p->store, why);
     if (code)
         return code;
     p->keys = calloc(p->table->dense, sizeof *p->keys);
@@ -55,8 +55,8 @@ static void learner_fini(struct learner *p)
     gw_free(p->all);
     free(p->keys);
     free(p->rows);
-    gw_local_destroy(&p->local);
-    gw_unit_destroy(&p->unit);
+    gw_table_store_destroy(&p->store);
+    gw_work_item_destroy(&p->item);
 }
 
 static enum gw_err add_up(struct learner *p, const void *in, void *out,
@@ -82,19 +82,18 @@ static enum gw_err compute_batch(struct learner *p, uint64_t epoch,
                                  uint64_t batch, struct gw_error *why)
 {
     const struct task_training *t = p->training;
-    const struct gw_unit_place place = {epoch, batch, p->rank,
-                                        t->options.ranks};
+    const struct gw_work_item_id id = {epoch, batch, p->rank, t->options.ranks};
     const float *rows[GW_TASK_TABLES_MAX] = {p->rows};
     float *gradients[GW_TASK_TABLES_MAX] = {p->mine};
     float *sums = p->mine + t->floats;
-    struct gw_unit_sums found;
-    enum gw_err code = gw_unit_prepare(p->unit, &place, why);
+    struct gw_sample_sums found;
+    enum gw_err code = gw_work_item_prepare(p->item, &id, why);
     if (code)
         return code;
     /* A rank without a sample has no keys, and adds zeros. */
     memset(p->mine, 0, (t->floats + TASK_SUMS) * sizeof *p->mine);
-    gw_local_pull(p->local, 0, p->keys, p->table->dense, p->rows);
-    gw_unit_compute(p->unit, rows, gradients, &found);
+    gw_table_store_pull(p->store, 0, p->keys, p->table->dense, p->rows);
+    gw_work_item_compute(p->item, rows, gradients, &found);
     sums[TASK_SAMPLES] = (float)found.samples;
     sums[TASK_RIGHT] = (float)found.right;
     sums[TASK_LOSS] = (float)found.loss;
@@ -114,11 +113,11 @@ static enum gw_err update(struct learner *p, uint64_t epoch, uint64_t batch,
         code =
             add_up(p, p->mine, p->all, floats + TASK_SUMS, GW_F32, GW_SUM, why);
     if (!code)
-        code =
-            gw_local_push(p->local, 0, p->keys, p->table->dense, p->all, why);
+        code = gw_table_store_push(p->store, 0, p->keys, p->table->dense,
+                                   p->all, why);
     if (code)
         return code;
-    gw_local_step(p->local);
+    gw_table_store_step(p->store);
     for (unsigned i = 0; i < TASK_SUMS; i++)
         p->sums[i] += (double)p->all[floats + i];
     if (!isfinite(p->sums[TASK_LOSS]))
@@ -175,7 +174,7 @@ static void report_trained(struct learner *p)
 static enum gw_err evaluate_model(struct learner *p, struct gw_error *why)
 {
     const struct task_training *t = p->training;
-    const struct gw_fetch fetch = gw_local_fetch(p->local);
+    const struct gw_fetch fetch = gw_table_store_fetch(p->store);
     uint64_t epochs = gw_task_config(t->task)->epochs, least = 0;
     struct task_report report = {.kind = TASK_SCORES};
     struct gw_task_score score = {0};
@@ -203,12 +202,12 @@ static enum gw_err spread_weights(struct learner *p, struct gw_error *why)
     if (!t->init_broadcast)
         return GW_OK;
     if (p->rank == 0)
-        gw_local_pull(p->local, 0, p->keys, p->table->dense, p->rows);
+        gw_table_store_pull(p->store, 0, p->keys, p->table->dense, p->rows);
     enum gw_err code =
         train_broadcast(p->comm, p->rows, t->floats, &p->init_bytes, why);
     return code ? code
-                : gw_local_assign(p->local, 0, p->keys, p->table->dense,
-                                  p->rows, why);
+                : gw_table_store_assign(p->store, 0, p->keys, p->table->dense,
+                                        p->rows, why);
 }
 
 static enum gw_err train_epochs(struct learner *p, struct gw_error *why)

@@ -9,7 +9,7 @@
  */
 #include "launch_parts.h"
 
-#include <wire/process_look.h>
+#include <wire/process_inspect.h>
 
 #include <limits.h>
 

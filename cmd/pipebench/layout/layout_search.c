@@ -61,9 +61,9 @@ static void name_splits(const struct gw_layout *layout,
     size_t used = 0;
     *text = 0;
     for (unsigned i = 0; i < layout->operator_count; i++) {
-        const char *name = gw_split_name(layout->placed[i].split);
+        const char *name = gw_split_name(layout->op_layouts[i].split);
         size_t length = strlen(name);
-        if (layout->placed[i].parameters == 0)
+        if (layout->op_layouts[i].parameters == 0)
             continue;
         if (used + length + 2 > SEARCH_SPLITS_TEXT)
             return;

@@ -68,7 +68,7 @@ static struct row stage_row(unsigned stage, const char *kind, const char *what)
 
 static unsigned stage_of(const struct gw_layout *layout, unsigned i)
 {
-    return layout->placed[i].piece % layout->options.mesh.pipe;
+    return layout->op_layouts[i].virtual_stage % layout->options.mesh.pipe;
 }
 
 static void put_operator(struct output *output, const struct gw_layout *layout,
@@ -76,21 +76,21 @@ static void put_operator(struct output *output, const struct gw_layout *layout,
 {
     char shape[32];
     const struct gw_operator *op = &layout->network->operators[i];
-    const struct gw_placed *placed = &layout->placed[i];
+    const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
     struct row row =
         stage_row(stage_of(layout, i), "operator", gw_operator_name(op->kind));
-    if (placed->parameters)
-        snprintf(shape, sizeof shape, "%ux%u", placed->local_in,
-                 placed->local_out);
+    if (op_layout->parameters)
+        snprintf(shape, sizeof shape, "%ux%u", op_layout->local_in,
+                 op_layout->local_out);
     else
-        snprintf(shape, sizeof shape, "%u", placed->local_in);
-    row.split = gw_split_name(placed->split);
-    row.in = gw_sharding_name(placed->in);
+        snprintf(shape, sizeof shape, "%u", op_layout->local_in);
+    row.split = gw_split_name(op_layout->split);
+    row.in = gw_sharding_name(op_layout->in);
     row.out =
-        op->kind == GW_OP_SOFTMAX ? "loss" : gw_sharding_name(placed->out);
+        op->kind == GW_OP_SOFTMAX ? "loss" : gw_sharding_name(op_layout->out);
     row.shape = shape;
-    row.parameters = (double)placed->parameters_local;
-    row.piece = placed->piece;
+    row.parameters = (double)op_layout->parameters_local;
+    row.piece = op_layout->virtual_stage;
     row.line = op->line;
     put_layout_row(output, &row);
 }
@@ -140,26 +140,27 @@ static void put_sent(struct output *output, const struct gw_layout *layout,
 static void put_border(struct output *output, const struct gw_layout *layout,
                        unsigned i)
 {
-    const struct gw_placed *placed = &layout->placed[i];
+    const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
     unsigned features = layout->network->operators[i].in;
     unsigned from = stage_of(layout, i - 1), to = stage_of(layout, i);
-    put_inserted(output, layout, from, "forward", &placed->forward);
+    put_inserted(output, layout, from, "forward", &op_layout->forward);
     if (from != to)
-        put_sent(output, layout, from, "forward", placed->in, features);
-    put_inserted(output, layout, to, "backward", &placed->backward);
+        put_sent(output, layout, from, "forward", op_layout->in, features);
+    put_inserted(output, layout, to, "backward", &op_layout->backward);
     if (from != to)
-        put_sent(output, layout, to, "backward", placed[-1].grad_out, features);
+        put_sent(output, layout, to, "backward", op_layout[-1].grad_out,
+                 features);
 }
 
 /* Gradients of weights that the ranks of the tensor axis share. */
 static void put_shared_weights(struct output *output,
                                const struct gw_layout *layout, unsigned i)
 {
-    const struct gw_placed *placed = &layout->placed[i];
+    const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
     uint64_t tensor = layout->options.mesh.tensor;
-    if (!placed->weights_partial)
+    if (!op_layout->weights_partial)
         return;
-    size_t padded = gw_layout_block(layout, placed->parameters_local) *
+    size_t padded = gw_layout_block(layout, op_layout->parameters_local) *
                     layout->options.shard_group;
     uint64_t bytes = 2 * (tensor - 1) * (padded / tensor) * sizeof(float);
     struct row row = stage_row(stage_of(layout, i), "weights",

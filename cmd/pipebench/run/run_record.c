@@ -126,7 +126,7 @@ static void settle_step(struct run_record *r, struct run_step *step)
 {
     struct gw_timeline *t = step->timeline;
     set_ready(r->schedule, t);
-    gw_timeline_settle(t, r->schedule);
+    gw_timeline_complete(t, r->schedule);
     t->peak_activations = 0;
     for (unsigned s = 0; s < t->stages; s++) {
         /* From the counts, not from the schedule. */

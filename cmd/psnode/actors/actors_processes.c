@@ -103,11 +103,12 @@ static enum gw_err actors_rank_main(struct gw_comm *comm,
         code = train_actors(p->job, comms, report, why);
     } else if (!code) {
         struct actor_context actor = {p->job, rank - 1};
-        code = gw_actor_run(&(struct gw_actor_life){.config = &p->job->config,
+        code =
+            gw_actor_run(&(struct gw_actor_process){.config = &p->job->config,
                                                     .number = rank - 1,
                                                     .begins = fail_if_notified,
                                                     .context = &actor},
-                            comms[rank - 1], why);
+                         comms[rank - 1], why);
     }
     for (unsigned i = 0; i < actors; i++)
         gw_comm_destroy(&comms[i]);

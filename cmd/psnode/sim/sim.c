@@ -242,7 +242,7 @@ static enum gw_err load_model(struct simulation *s, int count, char **operands,
     job.run.work.batch = batch;
     job.run.work.parts = parts;
     job.run.work.settings = set_text;
-    enum gw_err code = work_take_operands(count, operands, &job.run.work, why);
+    enum gw_err code = work_set_operands(count, operands, &job.run.work, why);
     if (!code)
         code = check_settings(operands[0], why);
     return code ? code : train_task(&job, &s->task, &unused, why);
@@ -300,12 +300,8 @@ static int run_sim(int operand_count, char **operands)
 }
 
 static const struct option_group groups[] = {
-    {"workers", "Cluster"},
-    {"compute", "Times"},
-    {"late", "Stragglers"},
-    {"by", "Output"},
-    {"test", "Model"},
-    {0},
+    {"workers", "Cluster"}, {"compute", "Times"}, {"late", "Stragglers"},
+    {"by", "Output"},       {"test", "Model"},    {0},
 };
 
 const struct command command_sim = {

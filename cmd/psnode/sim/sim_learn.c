@@ -26,8 +26,8 @@ struct sim_learn {
     const struct gw_task *task;
     const struct gw_ps_table_config *tables;
     unsigned table_count;
-    struct gw_local *local;
-    struct gw_unit *unit;
+    struct gw_table_store *store;
+    struct gw_work_item *item;
     float *rows[GW_TASK_TABLES_MAX]; /* of the unit, */
     size_t room[GW_TASK_TABLES_MAX]; /* floats */
     /* By worker and the number of its unit: at most one per part waits. */
@@ -52,7 +52,7 @@ static void free_pushed(struct pushed *pushed)
 static enum gw_err evaluate_model(struct sim_learn *learn, uint64_t now_ns,
                                   struct gw_error *why)
 {
-    const struct gw_fetch fetch = gw_local_fetch(learn->local);
+    const struct gw_fetch fetch = gw_table_store_fetch(learn->store);
     uint64_t epochs = gw_task_config(learn->task)->epochs;
     struct gw_task_score score;
     enum gw_err code = gw_task_evaluate(learn->task, GW_TASK_TEST, epochs,
@@ -90,9 +90,9 @@ enum gw_err sim_learn_new(const struct gw_task *task, unsigned parts,
     made->each = rounds * parts / points;
     made->each += made->each == 0;
     enum gw_err code =
-        gw_local_new(made->tables, made->table_count, &made->local, why);
+        gw_table_store_new(made->tables, made->table_count, &made->store, why);
     if (!code)
-        code = gw_unit_new(task, &made->unit, why);
+        code = gw_work_item_new(task, &made->item, why);
     if (!code)
         code = evaluate_model(made, 0, why);
     if (code)
@@ -110,8 +110,8 @@ void sim_learn_destroy(struct sim_learn **learn)
             free_pushed(&l->pushed[i][j]);
     for (unsigned t = 0; t < GW_TASK_TABLES_MAX; t++)
         free(l->rows[t]);
-    gw_unit_destroy(&l->unit);
-    gw_local_destroy(&l->local);
+    gw_work_item_destroy(&l->item);
+    gw_table_store_destroy(&l->store);
     free(l);
     *learn = NULL;
 }
@@ -122,7 +122,7 @@ static enum gw_err pull(struct sim_learn *learn, unsigned t,
                         struct pushed *pushed, struct gw_error *why)
 {
     size_t count, width = learn->tables[t].width;
-    const uint64_t *keys = gw_unit_keys(learn->unit, t, &count);
+    const uint64_t *keys = gw_work_item_keys(learn->item, t, &count);
     if (count * width > learn->room[t]) {
         free(learn->rows[t]);
         learn->rows[t] = malloc(count * width * sizeof(float));
@@ -137,7 +137,7 @@ static enum gw_err pull(struct sim_learn *learn, unsigned t,
         return gw_fail(why, GW_ENOMEM, "a work item of %zu rows", count);
     if (count)
         memcpy(copy, keys, count * sizeof *copy);
-    gw_local_pull(learn->local, t, keys, count, learn->rows[t]);
+    gw_table_store_pull(learn->store, t, keys, count, learn->rows[t]);
     return GW_OK;
 }
 
@@ -146,16 +146,16 @@ enum gw_err sim_learn_granted(struct sim_learn *learn, unsigned worker,
                               struct gw_error *why)
 {
     uint64_t batches = gw_task_batches(learn->task);
-    const struct gw_unit_place place = {.epoch = work->batch / batches,
-                                        .batch = work->batch % batches,
-                                        .part = work->part,
-                                        .parts = work->parts};
+    const struct gw_work_item_id id = {.epoch = work->batch / batches,
+                                       .batch = work->batch % batches,
+                                       .part = work->part,
+                                       .parts = work->parts};
     struct pushed *pushed = &learn->pushed[worker][work->clock % GW_PS_NODES];
     const float *rows[GW_TASK_TABLES_MAX];
     float *gradients[GW_TASK_TABLES_MAX];
-    struct gw_unit_sums sums;
+    struct gw_sample_sums sums;
     free_pushed(pushed);
-    enum gw_err code = gw_unit_prepare(learn->unit, &place, why);
+    enum gw_err code = gw_work_item_prepare(learn->item, &id, why);
     for (unsigned t = 0; t < learn->table_count && !code; t++) {
         code = pull(learn, t, pushed, why);
         rows[t] = learn->rows[t];
@@ -163,7 +163,7 @@ enum gw_err sim_learn_granted(struct sim_learn *learn, unsigned worker,
     }
     if (code)
         return code;
-    gw_unit_compute(learn->unit, rows, gradients, &sums);
+    gw_work_item_compute(learn->item, rows, gradients, &sums);
     if (isfinite(sums.loss))
         return GW_OK;
     return gw_fail(why, GW_EWRONG,
@@ -186,8 +186,8 @@ static enum gw_err push_gradients(struct sim_learn *learn,
              i++)
             values[i] *= scale;
         if (count)
-            code = gw_local_push(learn->local, t, pushed->tables[t].keys, count,
-                                 values, why);
+            code = gw_table_store_push(learn->store, t, pushed->tables[t].keys,
+                                       count, values, why);
     }
     return code;
 }
@@ -208,7 +208,7 @@ enum gw_err sim_learn_closed(struct sim_learn *learn,
     }
     if (code || !commit->apply)
         return code;
-    gw_local_step(learn->local);
+    gw_table_store_step(learn->store);
     /* In a round closed with K parts, the others count as past, too. */
     learn->closed += (uint64_t)lroundf((float)commit->apply * commit->scale);
     return learn->closed / learn->each > before

@@ -36,7 +36,7 @@ static bool reference, baseline;
      "worker.",                                                                \
      "bsp|ssp:2|asp|kofn:3|bsp+drop"},                                         \
     {"parts", 'p', OPTION_UNSIGNED, &parts, "P",                               \
-     "Parts of a batch. Default: the number of workers when the batch starts.", \
+     "Parts of a batch. Default: the number of workers when the batch starts.",\
      NULL},                                                                    \
     {"test", 't', OPTION_TEXT, &test, "FILE",                                  \
      "Test rows for the finished model.", NULL},                               \
@@ -225,7 +225,7 @@ static enum gw_err take_operands(int count, char *const *operands,
     if (count == 2 && is_stream(operands[1]) &&
         strcmp(operands[0], gw_task_name(GW_TASK_DRIFT)) == 0)
         operands = stream;
-    return work_take_operands(count, operands, work, why);
+    return work_set_operands(count, operands, work, why);
 }
 
 /* Rows from a pipe can be read only once. */

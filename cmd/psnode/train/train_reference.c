@@ -28,17 +28,17 @@ enum gw_err train_task(const struct train_job *job, struct gw_task **task,
 /* ---- epochs ---- */
 
 /* A batch; GW_EWRONG: its loss is not finite. */
-static enum gw_err learn_batch(const struct train_reference *r,
-                               struct gw_local *local, struct gw_unit *unit,
-                               uint64_t epoch, size_t batch, unsigned parts,
-                               struct gw_unit_sums *total, struct gw_error *why)
+static enum gw_err
+learn_batch(const struct train_reference *r, struct gw_table_store *store,
+            struct gw_work_item *item, uint64_t epoch, size_t batch,
+            unsigned parts, struct gw_sample_sums *total, struct gw_error *why)
 {
-    struct gw_unit_sums sums;
+    struct gw_sample_sums sums;
     enum gw_err code =
-        gw_local_batch(local, unit, epoch, batch, parts, &sums, why);
+        gw_table_store_run_batch(store, item, epoch, batch, parts, &sums, why);
     if (code)
         return code;
-    gw_unit_add(total, &sums);
+    gw_sample_sums_add(total, &sums);
     if (isfinite(sums.loss))
         return GW_OK;
     return gw_fail(
@@ -50,19 +50,19 @@ static enum gw_err learn_batch(const struct train_reference *r,
 }
 
 static enum gw_err train_reference(struct train_reference *r,
-                                   struct gw_local *local, struct gw_unit *unit,
-                                   unsigned parts, double until,
-                                   struct gw_error *why)
+                                   struct gw_table_store *store,
+                                   struct gw_work_item *item, unsigned parts,
+                                   double until, struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     for (uint64_t e = 0; e < r->epochs && !code; e++) {
-        struct gw_unit_sums epoch = {0};
+        struct gw_sample_sums epoch = {0};
         for (size_t b = 0; b < gw_task_batches(r->task) && !code; b++) {
             if (interrupted)
                 return gw_fail(why, GW_EINTR, "interrupted");
-            code = learn_batch(r, local, unit, e, b, parts, &epoch, why);
+            code = learn_batch(r, store, item, e, b, parts, &epoch, why);
         }
-        r->losses[e] = gw_task_judge(r->task, &epoch).loss;
+        r->losses[e] = gw_task_compute_score(r->task, &epoch).loss;
         progress("reference: epoch %llu/%llu, loss %.6f",
                  (unsigned long long)e + 1, (unsigned long long)r->epochs,
                  r->losses[e]);
@@ -73,10 +73,10 @@ static enum gw_err train_reference(struct train_reference *r,
 }
 
 static enum gw_err evaluate_reference(struct train_reference *r,
-                                      struct gw_local *local,
+                                      struct gw_table_store *store,
                                       struct gw_error *why)
 {
-    const struct gw_fetch fetch = gw_local_fetch(local);
+    const struct gw_fetch fetch = gw_table_store_fetch(store);
     struct gw_task_score score;
     enum gw_err code = gw_task_evaluate(r->task, GW_TASK_TRAIN, r->epochs,
                                         &fetch, &score, why);
@@ -97,8 +97,8 @@ enum gw_err train_reference_make(const struct train_job *job,
                                  struct train_reference *r,
                                  struct gw_error *why)
 {
-    struct gw_local *local = NULL;
-    struct gw_unit *unit = NULL;
+    struct gw_table_store *store = NULL;
+    struct gw_work_item *item = NULL;
     unsigned parts, count;
     *r = (struct train_reference){0};
     double until;
@@ -112,17 +112,17 @@ enum gw_err train_reference_make(const struct train_job *job,
     r->losses = calloc(r->epochs, sizeof *r->losses);
     if (!r->losses)
         return gw_fail(why, GW_ENOMEM, "no memory for the losses");
-    code = gw_local_new(tables, count, &local, why);
+    code = gw_table_store_new(tables, count, &store, why);
     if (!code)
-        code = gw_unit_new(r->task, &unit, why);
+        code = gw_work_item_new(r->task, &item, why);
     uint64_t began_ns = gw_now_ns();
     if (!code)
-        code = train_reference(r, local, unit, parts, until, why);
+        code = train_reference(r, store, item, parts, until, why);
     r->seconds = (double)(gw_now_ns() - began_ns) / 1e9;
     if (!code)
-        code = evaluate_reference(r, local, why);
-    gw_unit_destroy(&unit);
-    gw_local_destroy(&local);
+        code = evaluate_reference(r, store, why);
+    gw_work_item_destroy(&item);
+    gw_table_store_destroy(&store);
     return code;
 }
 

@@ -22,7 +22,7 @@ static const char *const common_words[WORDS] = {
 
 struct model {
     struct gw_task *task;
-    struct gw_ps_local *local;
+    struct gw_ps_cluster *cluster;
     struct gw_ps *ps;
     unsigned tables[GW_TASK_TABLES_MAX];
 };
@@ -43,17 +43,17 @@ static enum gw_err open_model(struct model *model,
                               struct gw_error *why)
 {
     const struct gw_ps_server_config server = {.restore = words->snapshot};
-    const struct gw_ps_local_config local = {.slots = words->job->run.slots,
-                                             .seed = words->job->run.seed,
-                                             .server = &server};
+    const struct gw_ps_cluster_config local = {.slots = words->job->run.slots,
+                                               .seed = words->job->run.seed,
+                                               .server = &server};
     struct gw_ps_config client;
     unsigned parts, count;
     enum gw_err code = train_task(words->job, &model->task, &parts, why);
     if (!code)
-        code = gw_ps_local_start(&local, &model->local, why);
+        code = gw_ps_cluster_start(&local, &model->cluster, why);
     if (code)
         return code;
-    gw_ps_local_client(model->local, &client);
+    gw_ps_cluster_client(model->cluster, &client);
     code = gw_ps_connect(&client, &model->ps, why);
     const struct gw_ps_table_config *tables =
         gw_task_tables(model->task, &count);
@@ -65,7 +65,7 @@ static enum gw_err open_model(struct model *model,
 static void close_model(struct model *model)
 {
     gw_ps_close(&model->ps);
-    gw_ps_local_stop(&model->local);
+    gw_ps_cluster_stop(&model->cluster);
     gw_task_destroy(&model->task);
 }
 
@@ -169,7 +169,7 @@ static enum gw_err put_baseline(const struct model *model, unsigned threads,
                                 struct gw_error *why)
 {
     struct gw_hogwild *hogwild;
-    struct gw_unit_sums sums;
+    struct gw_sample_sums sums;
     uint64_t epochs = gw_task_config(model->task)->epochs, total_ns = 0, ns;
     enum gw_err code = gw_hogwild_new(model->task, &hogwild, why);
     for (uint64_t e = 0; e < epochs && !code; e++) {
@@ -196,7 +196,7 @@ static enum gw_err put_baseline(const struct model *model, unsigned threads,
                    "%.0f in a single process; the servers reach %.2f of it",
                    rate, words_per_s / rate);
         output_note_real(output, "hogwild_loss",
-                         gw_task_judge(model->task, &sums).loss);
+                         gw_task_compute_score(model->task, &sums).loss);
     }
     gw_hogwild_destroy(&hogwild);
     return code;

@@ -22,7 +22,8 @@ const char *chaos_word(enum chaos_kind kind)
 
 void chaos_begin(struct chaos *chaos, uint64_t seed, double rate)
 {
-    *chaos = (struct chaos){.rate = rate, .floor = {CHAOS_FLOOR, CHAOS_FLOOR}};
+    *chaos = (struct chaos){.rate = rate,
+                            .min_alive = {CHAOS_MIN_ALIVE, CHAOS_MIN_ALIVE}};
     gw_rng_seed(&chaos->rng, seed);
 }
 
@@ -43,7 +44,7 @@ static unsigned alive(const struct chaos *c, unsigned kind)
 static bool is_spare(const struct chaos *c, unsigned node)
 {
     unsigned kind = kind_of(c, node);
-    return alive(c, kind) > c->floor[kind];
+    return alive(c, kind) > c->min_alive[kind];
 }
 
 /* Is it in this state and, if `spare`, does its kind have more than enough? */

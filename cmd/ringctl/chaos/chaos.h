@@ -13,7 +13,7 @@
 
 #include <gradwire/gradwire.h>
 
-enum { CHAOS_NODES = 64, CHAOS_FLOOR = 2 };
+enum { CHAOS_NODES = 64, CHAOS_MIN_ALIVE = 2 };
 
 enum chaos_kind {
     CHAOS_KILL,
@@ -51,7 +51,7 @@ struct chaos {
     uint64_t at_ns;
     enum chaos_state nodes[CHAOS_NODES];
     unsigned servers_from; /* 0: none */
-    unsigned floor[2];     /* of workers and servers that stay alive */
+    unsigned min_alive[2]; /* of workers and servers that stay alive */
     unsigned first[2];     /* alive at first: it never grows far beyond that */
     bool link_slow;
     unsigned link_from, link_to;

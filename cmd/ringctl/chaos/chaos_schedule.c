@@ -8,7 +8,7 @@
 #include "chaos_schedule.h"
 
 #include "chaos_faults.h"
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/sim/sim.h"
 #include "run/node/child_channel.h"
@@ -73,24 +73,24 @@ static unsigned from_library(unsigned node)
                                 : node;
 }
 
-static void read_link(struct schedule *s, const json_t *rule)
+static void read_link(struct schedule *s, const json_t *profile)
 {
-    unsigned from = from_library((unsigned)integer_of(rule, "from", 0));
-    unsigned to = from_library((unsigned)integer_of(rule, "to", 0));
+    unsigned from = from_library((unsigned)integer_of(profile, "from", 0));
+    unsigned to = from_library((unsigned)integer_of(profile, "to", 0));
     if (from >= GW__NODES_MAX || to >= GW__NODES_MAX)
         return;
     s->before[from][to] = (struct gw_ring_link){
-        .delay_us = (uint32_t)integer_of(rule, "delay_us", 0),
-        .jitter_us = (uint32_t)integer_of(rule, "jitter_us", 0),
-        .loss_ppm = (uint32_t)integer_of(rule, "loss_ppm", 0),
-        .down = json_is_true(json_object_get(rule, "down"))};
+        .delay_us = (uint32_t)integer_of(profile, "delay_us", 0),
+        .jitter_us = (uint32_t)integer_of(profile, "jitter_us", 0),
+        .loss_ppm = (uint32_t)integer_of(profile, "loss_ppm", 0),
+        .down = json_is_true(json_object_get(profile, "down"))};
 }
 
 static enum gw_err find_processes(struct schedule *s, struct gw_error *why)
 {
     size_t i;
     json_t *status, *item;
-    enum gw_err code = ask_status(&status, why);
+    enum gw_err code = request_status(&status, why);
     if (code)
         return code;
     s->servers = integer_of(status, "servers", 0) > 0;
@@ -228,12 +228,12 @@ static enum gw_err read_schedule(struct schedule *s, const char *word,
         {'w', 0, s->servers ? CHAOS_SERVER : CHAOS_CONTROLLER_0},
         {'s', CHAOS_SERVER, s->servers ? CHAOS_CONTROLLER_0 - CHAOS_SERVER : 0},
         {'c', CHAOS_CONTROLLER_0, CHAOS_CONTROLLERS}};
-    struct sim_faults given;
-    enum gw_err code = sim_faults_read(word, groups, &given, why);
+    struct sim_faults input;
+    enum gw_err code = sim_faults_read(word, groups, &input, why);
     if (!code)
-        code = gw__faults_parse(given.text, given.bytes, given.name,
+        code = gw__faults_parse(input.text, input.bytes, input.name,
                                 GW__NODES_MAX, &s->faults, why);
-    sim_faults_fini(&given);
+    sim_faults_fini(&input);
     if (!code)
         fault_edges(&s->faults, &s->edges);
     return code;

@@ -5,7 +5,7 @@
  */
 #include "chaos_sum.h"
 
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static enum gw_err await_more(struct gw_error *why)
 {
     json_t *status, *answer = NULL;
     char condition[96];
-    enum gw_err code = ask_status(&status, why);
+    enum gw_err code = request_status(&status, why);
     if (code)
         return code;
     bool works = strcmp(text_of(status, "state", ""), "training") == 0 ||
@@ -45,7 +45,7 @@ static enum gw_err await_more(struct gw_error *why)
         return GW_OK;
     json_t *wait = json_pack("{sssssI}", "verb", "wait", "condition", condition,
                              "timeout_ns", (json_int_t)GOES_ON_NS);
-    code = ask(wait, GOES_ON_NS + ask_timeout_ns(), &answer, why);
+    code = send_request(wait, GOES_ON_NS + answer_timeout_ns(), &answer, why);
     json_decref(answer);
     return code ? gw_wrap(why, code, "the work does not continue") : GW_OK;
 }
@@ -69,7 +69,7 @@ enum gw_err chaos_sum_report(struct output *output, struct gw_error *why)
     unsigned all = 0;
     enum gw_err stuck = await_more(why);
     struct gw_error reason = *why;
-    enum gw_err code = ask_status(&status, why);
+    enum gw_err code = request_status(&status, why);
     if (code)
         return code;
     for (unsigned k = 0; k < CHAOS_KINDS; k++)

@@ -49,7 +49,7 @@ static void skip_blanks(struct script *s)
 
 /* Copies up to the closing quote, which is at s->at - 1 then; false: it is
  * missing. */
-static bool take_quoted(struct script *s, char quote, char **out)
+static bool parse_quoted(struct script *s, char quote, char **out)
 {
     for (;;) {
         const char *here = s->text + s->at;
@@ -68,12 +68,12 @@ static bool take_quoted(struct script *s, char quote, char **out)
 }
 
 /* One step within a word; false: a quote does not end. */
-static bool take_part(struct script *s, char **out)
+static bool parse_part(struct script *s, char **out)
 {
     const char *here = s->text + s->at;
     if (*here == '\'' || *here == '"') {
         advance(s, 1);
-        return take_quoted(s, *here, out);
+        return parse_quoted(s, *here, out);
     }
     if (*here != '\\') {
         advance(s, 1);
@@ -90,14 +90,14 @@ static bool take_part(struct script *s, char **out)
 
 /* Reads a word and moves past it. If the result is false, *line is the line
  * where the open quote began. */
-static bool take_word(struct script *s, char **out, unsigned *line)
+static bool parse_word(struct script *s, char **out, unsigned *line)
 {
     for (;;) {
         char c = s->text[s->at];
         if (!c || is_blank(c) || ends_command(c))
             break;
         *line = s->line;
-        if (!take_part(s, out))
+        if (!parse_part(s, out))
             return false;
     }
     *(*out)++ = 0;
@@ -105,14 +105,14 @@ static bool take_word(struct script *s, char **out, unsigned *line)
 }
 
 /* `out`: receives the letters of the words. */
-static enum script_next take_words(struct script *s, struct script_command *c,
-                                   char *out)
+static enum script_next parse_words(struct script *s, struct script_command *c,
+                                    char *out)
 {
     int count = 0;
     for (skip_blanks(s); s->text[s->at] && !ends_command(s->text[s->at]);
          skip_blanks(s)) {
         c->words[count++] = out;
-        if (!take_word(s, &out, &c->line))
+        if (!parse_word(s, &out, &c->line))
             return SCRIPT_OPEN;
     }
     c->words[count] = NULL;
@@ -146,7 +146,7 @@ enum script_next script_next(struct script *script,
     char *letters = reserve_words(script, command);
     if (!letters)
         return SCRIPT_MEMORY;
-    enum script_next next = take_words(script, command, letters);
+    enum script_next next = parse_words(script, command, letters);
     if (next == SCRIPT_COMMAND)
         command->line = line;
     else

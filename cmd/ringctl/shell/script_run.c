@@ -20,7 +20,8 @@
 
 enum { DEPTH_MAX = 16, FILE_BYTES_MAX = 1 << 24, TYPED_MAX = 4096 };
 
-int script_run_command(const struct script_command *command, const char *place)
+int script_run_command(const struct script_command *command,
+                       const char *location)
 {
     char typed[TYPED_MAX];
     session_type(command->count, command->words);
@@ -28,23 +29,23 @@ int script_run_command(const struct script_command *command, const char *place)
     if (common.verbose)
         fprintf(stderr, "+ %s\n",
                 visible(session_typed(), typed, sizeof typed));
-    const char *before = complain_at(place);
+    const char *before = complain_at(location);
     int status = tool_line(command->count, command->words);
     complain_at(before);
     return status;
 }
 
-static int run_placed(const struct script_command *command,
-                      const struct script_options *o)
+static int run_with_location(const struct script_command *command,
+                             const struct script_options *o)
 {
-    char place[PATH_MAX + 16];
+    char location[PATH_MAX + 16];
     if (!o->by_command) {
-        snprintf(place, sizeof place, "%s:%u", o->name, command->line);
-        return script_run_command(command, place);
+        snprintf(location, sizeof location, "%s:%u", o->name, command->line);
+        return script_run_command(command, location);
     }
     session_type(command->count, command->words);
-    snprintf(place, sizeof place, "%.60s", session_typed());
-    return script_run_command(command, place);
+    snprintf(location, sizeof location, "%.60s", session_typed());
+    return script_run_command(command, location);
 }
 
 static int complain_open(const struct script_options *o, unsigned line)
@@ -72,7 +73,7 @@ static int run_commands(struct script *s, const struct script_options *o,
             *s = before;
         if (*next != SCRIPT_COMMAND)
             break;
-        int status = run_placed(&command, o);
+        int status = run_with_location(&command, o);
         script_command_fini(&command);
         first = first ? first : status;
     } while (goes_on(first, o));

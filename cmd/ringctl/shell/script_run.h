@@ -22,6 +22,7 @@ int script_run_file(const char *path, bool keep_going);
 int script_run_input(bool keep_going);
 
 /* Runs one command, as typed at `place` ("FILE:3", or NULL). */
-int script_run_command(const struct script_command *command, const char *place);
+int script_run_command(const struct script_command *command,
+                       const char *location);
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include "session.h"
 
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "run/supervisor/supervisor.h"
 
 #include <signal.h>
@@ -83,19 +83,19 @@ const char *session_run(void)
 
 /* Without a name, the attached run remains the current one, even if a newer one
  * has begun elsewhere. */
-enum gw_err session_attach(struct rpc_client **client, struct gw_error *why)
+enum gw_err session_connect(struct rpc_client **client, struct gw_error *why)
 {
     const char *run = session_run();
     enum gw_err code = GW_OK;
     if (!connection || (run && strcmp(run, rpc_client_run(connection)) != 0)) {
-        session_detach();
+        session_disconnect();
         code = rpc_client_open(run, &connection, why);
     }
     *client = connection;
     return code;
 }
 
-void session_detach(void)
+void session_disconnect(void)
 {
     rpc_client_close(&connection);
 }
@@ -105,7 +105,7 @@ void session_detach(void)
 void session_started(const char *run, pid_t supervisor, bool keep)
 {
     snprintf(current, sizeof current, "%s", run);
-    session_detach();
+    session_disconnect();
     if (!lasting || keep || owned_count == OWNED_MAX)
         return;
     struct owned *o = &owned[owned_count];
@@ -121,7 +121,7 @@ void session_stopped(const char *run)
             owned[i].supervisor = 0;
     if (strcmp(current, run) == 0)
         *current = 0;
-    session_detach();
+    session_disconnect();
 }
 
 /* A run that has already ended needs no request. */
@@ -133,7 +133,7 @@ static void take_down(struct owned *o)
     if (rpc_client_open(o->run, &client, &why))
         return;
     enum gw_err code = rpc_client_do(client, json_pack("{ss}", "verb", "down"),
-                                     ask_timeout_ns(), &answer, &why);
+                                     answer_timeout_ns(), &answer, &why);
     rpc_client_close(&client);
     if (code && code != GW_EUNREACH) {
         kill(o->supervisor, SIGTERM);
@@ -150,7 +150,7 @@ void session_end(void)
     int was_interrupted = interrupted;
     progress("%s", "");
     fflush(stdout);
-    session_detach();
+    session_disconnect();
     interrupted = 0; /* else the wait for an answer would end at once */
     for (int i = owned_count; i-- > 0;)
         if (owned[i].supervisor)

@@ -30,10 +30,10 @@ const char *session_run(void);
 /* The name as the user gave it, by --run or $GRADWIRE_RUN; or NULL. */
 const char *session_run_named(void);
 /* The connection to it; owned by the session. */
-GW_MUST_CHECK enum gw_err session_attach(struct rpc_client **client,
-                                         struct gw_error *why);
+GW_MUST_CHECK enum gw_err session_connect(struct rpc_client **client,
+                                          struct gw_error *why);
 /* Closes the connection after a failure. */
-void session_detach(void);
+void session_disconnect(void);
 
 /* After `up` and `down`. */
 void session_started(const char *run, pid_t supervisor, bool keep);

@@ -7,7 +7,7 @@
 #include "shell.h"
 
 #include "common/completion/completion.h"
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/runs.h"
 #include "run/condition.h"
 #include "script.h"
@@ -71,9 +71,9 @@ static void offer_nodes(const char *verb)
     struct gw_error why;
     json_t *status, *node;
     size_t i;
-    if (session_attach(&client, &why) ||
+    if (session_connect(&client, &why) ||
         rpc_client_status(client, STATUS_NS, &status, &why)) {
-        session_detach();
+        session_disconnect();
         return;
     }
     json_array_foreach(json_object_get(status, "nodes"), i, node)

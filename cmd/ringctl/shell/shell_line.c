@@ -7,7 +7,7 @@
 #include "shell.h"
 
 #include "common/command.h"
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "script_run.h"
 #include "session.h"
 
@@ -28,7 +28,7 @@ enum reading { READING, READ, READ_END, READ_CANCELLED };
 
 static enum reading reading;
 static char *typed;
-static bool told_to_end;
+static bool end_requested;
 
 /* "tiger e3 4 alive> "; without a run "ringctl> ". */
 static void make_prompt(char out[PROMPT_MAX])
@@ -37,9 +37,9 @@ static void make_prompt(char out[PROMPT_MAX])
     struct gw_error why;
     json_t *status;
     snprintf(out, PROMPT_MAX, "ringctl> ");
-    if (session_attach(&client, &why) ||
+    if (session_connect(&client, &why) ||
         rpc_client_status(client, PROMPT_NS, &status, &why)) {
-        session_detach();
+        session_disconnect();
         return;
     }
     snprintf(out, PROMPT_MAX, "%s e%" PRId64 " %" PRId64 " alive> ",
@@ -59,7 +59,7 @@ static void on_line(char *line)
 static void on_interruption(void)
 {
     reading = interrupted == SIGINT ? READ_CANCELLED : READ_END;
-    told_to_end |= reading == READ_END;
+    end_requested |= reading == READ_END;
     interrupted = 0;
     rl_free_line_state();
     rl_callback_sigcleanup();
@@ -116,8 +116,8 @@ static void run_text(const char *text)
         status = script_run_command(&command, NULL);
         script_command_fini(&command);
     }
-    told_to_end |= interrupted && interrupted != SIGINT;
-    session_quit |= told_to_end;
+    end_requested |= interrupted && interrupted != SIGINT;
+    session_quit |= end_requested;
     interrupted = 0;
 }
 
@@ -175,5 +175,5 @@ int shell_interact(void)
            GW_VERSION);
     converse();
     shell_history_end();
-    return told_to_end ? gw_err_exit(GW_EINTR) : 0;
+    return end_requested ? gw_err_exit(GW_EINTR) : 0;
 }

@@ -7,7 +7,7 @@
 #ifndef RINGCTL_SIM_H
 #define RINGCTL_SIM_H
 
-#include "world/common/kind.h"
+#include "simcluster/common/kind.h"
 
 /* A schedule as text, from --faults. */
 struct sim_faults {
@@ -26,7 +26,7 @@ GW_MUST_CHECK enum gw_err sim_faults_read(const char *word,
                                           struct gw_error *why);
 void sim_faults_fini(struct sim_faults *faults);
 /* The schedule of `seed`: the given one, or a random one. */
-GW_MUST_CHECK enum gw_err sim_faults_of(const struct sim_faults *given,
+GW_MUST_CHECK enum gw_err sim_faults_of(const struct sim_faults *input,
                                         const struct gw__campaign *campaign,
                                         uint64_t seed,
                                         struct gw__faults *faults,

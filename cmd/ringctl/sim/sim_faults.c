@@ -35,7 +35,7 @@ static bool is_inline(const char *word)
     return strchr(word, ' ') || strcmp(word, "none") == 0;
 }
 
-static void take_words(const char *word, struct sim_faults *faults)
+static void copy_words(const char *word, struct sim_faults *faults)
 {
     if (strcmp(word, "none") == 0)
         return;
@@ -70,7 +70,7 @@ enum gw_err sim_faults_read(const char *word,
     if (!faults->text)
         return gw_fail(why, GW_ENOMEM, "a fault schedule");
     if (is_inline(word))
-        take_words(word, faults);
+        copy_words(word, faults);
     else if (read_file(word, faults, why))
         return why->code;
     faults->text[faults->bytes] = '\0';
@@ -86,12 +86,12 @@ void sim_faults_fini(struct sim_faults *faults)
     free(faults->text);
 }
 
-enum gw_err sim_faults_of(const struct sim_faults *given,
+enum gw_err sim_faults_of(const struct sim_faults *input,
                           const struct gw__campaign *campaign, uint64_t seed,
                           struct gw__faults *faults, struct gw_error *why)
 {
-    if (given->name)
-        return gw__faults_parse(given->text, given->bytes, given->name,
+    if (input->name)
+        return gw__faults_parse(input->text, input->bytes, input->name,
                                 campaign->faults.nodes, faults, why);
     gw__faults_random(seed, &campaign->faults, faults);
     return GW_OK;

@@ -12,12 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-struct work_options task_given;
+struct work_options task_values;
 unsigned task_count;
 
 void task_options_begin(void)
 {
-    task_given = work_defaults;
+    task_values = work_defaults;
     task_count = (unsigned)work_defaults.count;
 }
 
@@ -49,7 +49,7 @@ static enum gw_err check_numbers(const struct work_options *w,
 enum gw_err task_parse(enum task_for whom, int count, char *const *words,
                        struct work_options *work, struct gw_error *why)
 {
-    *work = task_given;
+    *work = task_values;
     work->count = task_count;
     if (count > 0 && strcmp(words[0], "ops") == 0) {
         work->kind = WORK_OPS;
@@ -70,7 +70,7 @@ enum gw_err task_parse(enum task_for whom, int count, char *const *words,
     if (whom == TASK_FOR_SERVERS ||
         (whom == TASK_FOR_EITHER &&
          !gw_task_defaults(words[0], &config, NULL))) {
-        if (work_take_operands(count, words, work, why))
+        if (work_set_operands(count, words, work, why))
             return GW_EINVAL;
         return check_numbers(work, why);
     }

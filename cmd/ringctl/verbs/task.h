@@ -14,37 +14,37 @@
 #include <limits.h>
 
 /* The values of TASK_SPECS. */
-extern struct work_options task_given;
+extern struct work_options task_values;
 extern unsigned task_count;
 
 /* clang-format off */
 #define TASK_SPECS                                                             \
-    {"test", 't', OPTION_TEXT, &task_given.test, "FILE",                       \
+    {"test", 't', OPTION_TEXT, &task_values.test, "FILE",                      \
      "Test rows for the finished model.", NULL},                               \
-    {"epochs", 'E', OPTION_UNSIGNED, &task_given.epochs, "N",                  \
+    {"epochs", 'E', OPTION_UNSIGNED, &task_values.epochs, "N",                 \
      "Passes over the data. Default for a ring: 20.", NULL},                   \
-    {"batch", 'b', OPTION_UNSIGNED, &task_given.batch, "ROWS",                 \
+    {"batch", 'b', OPTION_UNSIGNED, &task_values.batch, "ROWS",                \
      "Rows per step: per member of a ring (default 32), of all workers of "    \
      "servers.", NULL},                                                        \
-    {"lr", 0, OPTION_REAL, &task_given.rate, "RATE",                           \
+    {"lr", 0, OPTION_REAL, &task_values.rate, "RATE",                          \
      "Learning rate. Default for a ring: 0.5.", NULL},                         \
-    {"momentum", 0, OPTION_REAL, &task_given.momentum, "M",                    \
+    {"momentum", 0, OPTION_REAL, &task_values.momentum, "M",                   \
      "Share of the last step's velocity that is kept. Default for a ring: "    \
      "0.9.", NULL},                                                            \
-    {"l2", 0, OPTION_REAL, &task_given.l2, "L",                                \
+    {"l2", 0, OPTION_REAL, &task_values.l2, "L",                               \
      "Weight decay. Default for a ring: 1e-4.", NULL},                         \
-    {"mode", 0, OPTION_TEXT, &task_given.mode, "MODE",                         \
+    {"mode", 0, OPTION_TEXT, &task_values.mode, "MODE",                        \
      "Servers: bsp, ssp:S, asp or kofn:K, each optionally with +drop. "        \
      "Default: bsp.", NULL},                                                   \
-    {"parts", 0, OPTION_UNSIGNED, &task_given.parts, "P",                      \
+    {"parts", 0, OPTION_UNSIGNED, &task_values.parts, "P",                     \
      "Servers: parts of a batch; 0: one per worker.", NULL},                   \
-    {"set", 0, OPTION_LIST, &task_given.settings, "NAME=VALUE,...",            \
+    {"set", 0, OPTION_LIST, &task_values.settings, "NAME=VALUE,...",           \
      "Servers: further settings of the model and switches; ring: on-demand.",  \
      NULL},                                                                    \
-    UNTIL_OPTION(task_given.until),                                            \
-    {"snapshot", 0, OPTION_TEXT, &task_given.snapshot, "DIR",                  \
+    UNTIL_OPTION(task_values.until),                                           \
+    {"snapshot", 0, OPTION_TEXT, &task_values.snapshot, "DIR",                 \
      "Servers: write a snapshot to DIR when the training is complete.", NULL}, \
-    {"bytes", 0, OPTION_BYTES, &task_given.bytes, "SIZE",                      \
+    {"bytes", 0, OPTION_BYTES, &task_values.bytes, "SIZE",                     \
      "ops: bytes of each all-reduce.", NULL},                                  \
     {"count", 0, OPTION_UNSIGNED, &task_count, "K",                            \
      "ops: number of all-reduces; 0: until the run ends.", NULL}

@@ -4,9 +4,9 @@
  * and is admitted between two ops. A server copies slot by slot; a worker joins
  * at the slowest one's clock.
  */
+#include "answer_output.h"
 #include "ringctl/ringctl.h"
 #include "run/target.h"
-#include "tell.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -41,7 +41,7 @@ static int run_add(int operand_count, char **operands)
                                 "count", (int)count);
     if (rank != UINT_MAX)
         json_object_set_new(request, "rank", json_integer(rank));
-    return ask_and_report(request);
+    return request_and_report(request);
 }
 
 const struct command command_add = {

@@ -12,7 +12,7 @@
 #include "ringctl/chaos/chaos_sum.h"
 
 #include "common/output.h"
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "run/node/child_channel.h"
 #include "run/target.h"
@@ -100,7 +100,7 @@ static unsigned mark_members(struct chaos *chaos, const json_t *status)
 static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
 {
     json_t *status;
-    enum gw_err code = ask_status(&status, why);
+    enum gw_err code = request_status(&status, why);
     if (code)
         return code;
     replicas =
@@ -109,15 +109,15 @@ static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
         (unsigned)json_integer_value(json_object_get(status, "controllers"));
     if (json_integer_value(json_object_get(status, "servers")) > 0) {
         chaos->servers_from = SERVER_NODE;
-        chaos->floor[0] = 1;
-        chaos->floor[1] = (unsigned)replicas;
+        chaos->min_alive[0] = 1;
+        chaos->min_alive[1] = (unsigned)replicas;
     }
     unsigned count = mark_members(chaos, status);
     json_decref(status);
-    if (count < CHAOS_FLOOR)
+    if (count < CHAOS_MIN_ALIVE)
         return gw_fail(why, GW_EINVAL,
                        "chaos needs at least %d members; the run has %u",
-                       CHAOS_FLOOR, count);
+                       CHAOS_MIN_ALIVE, count);
     return GW_OK;
 }
 
@@ -239,7 +239,7 @@ static void await_replicas(const struct chaos_action *a)
     snprintf(condition, sizeof condition, "replicas>=%d", replicas);
     json_t *wait = json_pack("{sssssI}", "verb", "wait", "condition", condition,
                              "timeout_ns", (json_int_t)REPLICAS_NS);
-    if (ask(wait, ask_timeout_ns(), &answer, &why))
+    if (send_request(wait, answer_timeout_ns(), &answer, &why))
         progress("chaos: %s", why.text);
     json_decref(answer);
 }
@@ -251,7 +251,7 @@ static enum gw_err bring_controllers(unsigned with_full_disk, json_t **answer,
 {
     json_t *status, *node;
     size_t i;
-    enum gw_err code = ask_status(&status, why);
+    enum gw_err code = request_status(&status, why);
     *answer = NULL;
     if (code)
         return code;
@@ -263,8 +263,8 @@ static enum gw_err bring_controllers(unsigned with_full_disk, json_t **answer,
             (!down && number != (int)with_full_disk))
             continue;
         json_decref(*answer);
-        code = ask(about_controller("restart", number), ask_timeout_ns(),
-                   answer, why);
+        code = send_request(about_controller("restart", number),
+                            answer_timeout_ns(), answer, why);
         if (code)
             break;
     }
@@ -280,7 +280,7 @@ static enum gw_err strike(const struct chaos_action *a, json_t **answer,
     if (a->kind == CHAOS_FULL_DISK)
         full_disk = a->node;
     if (a->kind != CHAOS_CONTROLLER)
-        return ask(request_of(a), ask_timeout_ns(), answer, why);
+        return send_request(request_of(a), answer_timeout_ns(), answer, why);
     enum gw_err code = bring_controllers(full_disk, answer, why);
     full_disk = UINT32_MAX;
     return code;
@@ -362,7 +362,7 @@ static enum gw_err rage(struct chaos *chaos, struct output *output,
 
 /* ---- a schedule ---- */
 
-struct given {
+struct schedule_run {
     struct output *output;
     uint64_t begin_ns;
 };
@@ -370,15 +370,15 @@ struct given {
 static enum gw_err blow(void *context, enum chaos_kind kind, const char *node,
                         json_t *request, struct gw_error *why)
 {
-    const struct given *given = context;
+    const struct schedule_run *run = context;
     json_t *answer = NULL;
-    double at_s = (double)(gw_now_ns() - given->begin_ns) / 1e9;
+    double at_s = (double)(gw_now_ns() - run->begin_ns) / 1e9;
     enum gw_err code =
-        request ? ask(request, ask_timeout_ns(), &answer, why)
+        request ? send_request(request, answer_timeout_ns(), &answer, why)
                 : gw_fail(why, GW_ENOTSUP,
                           "chaos: dup is not supported, because the transport "
                           "of a run never delivers a message twice");
-    code = report_action(given->output, at_s, kind, node, code,
+    code = report_action(run->output, at_s, kind, node, code,
                          code ? why->text : text_of(answer, "text", ""));
     json_decref(answer);
     return code;
@@ -386,8 +386,8 @@ static enum gw_err blow(void *context, enum chaos_kind kind, const char *node,
 
 static enum gw_err apply_schedule(struct output *output, struct gw_error *why)
 {
-    struct given given = {output, gw_now_ns()};
-    return chaos_schedule_run(faults_word, blow, &given, why);
+    struct schedule_run run = {output, gw_now_ns()};
+    return chaos_schedule_run(faults_word, blow, &run, why);
 }
 
 static enum gw_err apply_random(struct output *output, struct gw_error *why)

@@ -4,7 +4,7 @@
  * the staleness of pulls: the histogram counts units by the clocks that their
  * worker was ahead of the slowest when they were granted.
  */
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/servers.h"
 
@@ -58,16 +58,16 @@ static void note_staleness(struct output *output, const json_t *status)
     json_t *count;
     json_array_foreach(list, i, count)
     {
-        json_int_t units = json_integer_value(count);
+        json_int_t items = json_integer_value(count);
         if (i > GW_PS_STALENESS_MAX)
             break;
         snprintf(names[i], sizeof names[i], "staleness_%zu", i);
         if (!people)
-            output_note_integer(output, names[i], units);
+            output_note_integer(output, names[i], items);
         else if (used < sizeof text)
             used += (size_t)snprintf(text + used, sizeof text - used,
                                      "%s%zu: %" PRId64, i ? ", " : "", i,
-                                     (int64_t)units);
+                                     (int64_t)items);
     }
     if (people)
         output_note_text(output, "staleness", text);

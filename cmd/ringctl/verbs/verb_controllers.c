@@ -4,7 +4,7 @@
  * their received and granted messages.
  */
 #include "common/output.h"
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static int run_controllers(int operand_count, char **operands)
 {
     (void)operand_count;
     (void)operands;
-    return ask_and_print_status(print_controllers);
+    return request_and_print_status(print_controllers);
 }
 
 const struct command command_controllers = {

@@ -3,9 +3,9 @@
  * cut: a partition, which no message crosses; and heal, which removes cuts.
  * Other link settings remain: "link A B clear".
  */
+#include "answer_output.h"
 #include "ringctl/ringctl.h"
 #include "target_request.h"
-#include "tell.h"
 
 static json_t *side_json(const struct cut *cut, unsigned side)
 {
@@ -21,9 +21,9 @@ static int run_cut(int operand_count, char **operands)
     struct gw_error why;
     if (cut_parse(operand_count, operands, &cut, &why))
         return complain(&why);
-    return ask_and_report(json_pack("{sssoso}", "verb", "cut", "left",
-                                    side_json(&cut, 0), "right",
-                                    side_json(&cut, 1)));
+    return request_and_report(json_pack("{sssoso}", "verb", "cut", "left",
+                                        side_json(&cut, 0), "right",
+                                        side_json(&cut, 1)));
 }
 
 const struct command command_cut = {
@@ -42,7 +42,7 @@ static int run_heal(int operand_count, char **operands)
 {
     (void)operand_count;
     (void)operands;
-    return ask_and_report(json_pack("{ss}", "verb", "heal"));
+    return request_and_report(json_pack("{ss}", "verb", "heal"));
 }
 
 const struct command command_heal = {

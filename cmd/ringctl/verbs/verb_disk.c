@@ -3,9 +3,9 @@
  * Full disks and wrong clocks on request: disk lets every write of a controller
  * to its log fail; drift makes the clock of a node run fast or slow.
  */
+#include "answer_output.h"
 #include "ringctl/ringctl.h"
 #include "target_request.h"
-#include "tell.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int run_disk(int operand_count, char **operands)
         return complain(&why);
     json_t *request = target_request("disk", target);
     json_object_set_new(request, "full", json_boolean(full));
-    return ask_and_report(request);
+    return request_and_report(request);
 }
 
 const struct command command_disk = {
@@ -55,7 +55,7 @@ static int run_drift(int operand_count, char **operands)
         return complain(&why);
     json_t *request = target_request("drift", target);
     json_object_set_new(request, "rate", json_real(rate));
-    return ask_and_report(request);
+    return request_and_report(request);
 }
 
 const struct command command_drift = {

@@ -2,11 +2,11 @@
  *
  * down: ends a run, with all its processes. Its directory stays.
  */
-#include "ringctl/ask.h"
+#include "answer_output.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/runs.h"
 #include "ringctl/shell/session.h"
-#include "tell.h"
 
 #include <stdio.h>
 
@@ -25,7 +25,7 @@ static enum gw_err take_down(struct rpc_client *client, json_t **answer,
     char run[64];
     snprintf(run, sizeof run, "%s", rpc_client_run(client));
     enum gw_err code = rpc_client_do(client, json_pack("{ss}", "verb", "down"),
-                                     ask_timeout_ns(), answer, why);
+                                     answer_timeout_ns(), answer, why);
     if (code == GW_EUNREACH) {
         *answer =
             json_pack("{so}", "text", json_sprintf("run %s has ended", run));
@@ -45,7 +45,7 @@ static int take_all_down(void)
     char text[512] = "";
     size_t used = 0;
     int status = 0;
-    session_detach();
+    session_disconnect();
     runs_list(&runs);
     for (unsigned i = 0; i < runs.count && !status; i++) {
         struct rpc_client *client;
@@ -88,7 +88,7 @@ static int run_down(int operand_count, char **operands)
     if (all)
         return take_all_down();
     progress("ending the run");
-    if (session_attach(&client, &why) || take_down(client, &answer, &why))
+    if (session_connect(&client, &why) || take_down(client, &answer, &why))
         return complain(&why);
     int status = report_answer("down", answer);
     json_decref(answer);

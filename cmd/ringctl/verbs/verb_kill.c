@@ -3,10 +3,10 @@
  * The verbs about one node's life: kill, stop, pause, resume, restart, drain.
  * They differ only in the supervisor; here they share one function.
  */
+#include "answer_output.h"
 #include "common/command.h"
 #include "ringctl/ringctl.h"
 #include "target_request.h"
-#include "tell.h"
 
 json_t *target_json(struct target target)
 {
@@ -31,7 +31,7 @@ static int run_on_target(const char *verb, int operand_count, char **operands)
     struct gw_error why;
     if (target_parse_words(operand_count, operands, &target, &why))
         return complain(&why);
-    return ask_and_report(target_request(verb, target));
+    return request_and_report(target_request(verb, target));
 }
 
 static int run_kill(int operand_count, char **operands)

@@ -4,12 +4,12 @@
  * restarted node gets them again. Only named settings change; without words the
  * link is shown.
  */
+#include "answer_output.h"
 #include "common/output.h"
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "run/link_words.h"
 #include "target_request.h"
-#include "tell.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,14 +22,15 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static void print_sentence(const char *from, const char *to, const json_t *rule)
+static void print_sentence(const char *from, const char *to,
+                           const json_t *profile)
 {
     char text[160];
-    link_words_print(rule, text, sizeof text);
+    link_words_print(profile, text, sizeof text);
     printf("link %s>%s: %s\n", from, to, text);
 }
 
-static int print_csv(int from, int to, const json_t *rule)
+static int print_csv(int from, int to, const json_t *profile)
 {
     static const struct field fields[] = {
         {"from", NULL, FIELD_INTEGER, 0, false},
@@ -43,11 +44,11 @@ static int print_csv(int from, int to, const json_t *rule)
     const union value values[] = {
         {.integer = from},
         {.integer = to},
-        {.integer = integer_of(rule, "delay_us", 0)},
-        {.integer = integer_of(rule, "jitter_us", 0)},
-        {.integer = integer_of(rule, "rate", 0)},
-        {.integer = integer_of(rule, "loss_ppm", 0)},
-        {.boolean = integer_of(rule, "down", 0) != 0},
+        {.integer = integer_of(profile, "delay_us", 0)},
+        {.integer = integer_of(profile, "jitter_us", 0)},
+        {.integer = integer_of(profile, "rate", 0)},
+        {.integer = integer_of(profile, "loss_ppm", 0)},
+        {.boolean = integer_of(profile, "down", 0) != 0},
     };
     struct gw_error why;
     if (output_record("ringctl link", common.output, fields, values, 7, NULL,
@@ -57,14 +58,14 @@ static int print_csv(int from, int to, const json_t *rule)
 }
 
 /* A link's settings in a status, or an empty object. */
-static json_t *find_rule(const json_t *status, int from, int to)
+static json_t *find_link_profile(const json_t *status, int from, int to)
 {
     size_t i;
-    json_t *rule;
+    json_t *profile;
     json_array_foreach(json_object_get(status, "links"), i,
-                       rule) if (integer_of(rule, "from", -1) == from &&
-                                 integer_of(rule, "to", -1) ==
-                                     to) return json_incref(rule);
+                       profile) if (integer_of(profile, "from", -1) == from &&
+                                    integer_of(profile, "to", -1) ==
+                                        to) return json_incref(profile);
     return json_pack("{sisi}", "from", from, "to", to);
 }
 
@@ -73,17 +74,17 @@ static int show_link(const struct target *ends, char **names)
     struct gw_error why;
     json_t *status;
     int result = 0;
-    if (ask_status(&status, &why))
+    if (request_status(&status, &why))
         return complain(&why);
     int from = target_number(ends[0]), to = target_number(ends[1]);
-    json_t *rule = find_rule(status, from, to);
-    if (tells_objects())
-        result = report_object("link", rule);
+    json_t *profile = find_link_profile(status, from, to);
+    if (is_json_output())
+        result = report_object("link", profile);
     else if (strcmp(common.output, "csv") == 0)
-        result = print_csv(from, to, rule);
+        result = print_csv(from, to, profile);
     else
-        print_sentence(names[0], names[1], rule);
-    json_decref(rule);
+        print_sentence(names[0], names[1], profile);
+    json_decref(profile);
     json_decref(status);
     return result;
 }
@@ -112,7 +113,7 @@ static int run_link(int operand_count, char **operands)
     json_object_set_new(request, "from", target_json(ends[0]));
     json_object_set_new(request, "to", target_json(ends[1]));
     json_object_set_new(request, "both", json_boolean(both));
-    return ask_and_report(request);
+    return request_and_report(request);
 }
 
 const struct command command_link = {

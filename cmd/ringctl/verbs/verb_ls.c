@@ -4,7 +4,7 @@
  * their directories.
  */
 #include "common/output.h"
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/runs.h"
 
@@ -21,7 +21,7 @@ static json_t *find_status(const char *name, bool *lives)
     if (!*lives)
         return runs_read(name, "summary.json");
     enum gw_err code =
-        rpc_client_status(client, ask_timeout_ns(), &status, &why);
+        rpc_client_status(client, answer_timeout_ns(), &status, &why);
     rpc_client_close(&client);
     return code ? NULL : status;
 }

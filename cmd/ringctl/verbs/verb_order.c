@@ -3,8 +3,8 @@
  * order: the order of a ring's members, and the number of rack crossings. A new
  * order is applied between two steps.
  */
+#include "answer_output.h"
 #include "ringctl/ringctl.h"
-#include "tell.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static int run_order(int operand_count, char **operands)
     } else if (word) {
         json_object_set_new(request, "by", json_string(word));
     }
-    return ask_and_report(request);
+    return request_and_report(request);
 }
 
 const struct command command_order = {

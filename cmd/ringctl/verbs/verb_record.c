@@ -3,9 +3,9 @@
  * record and replay: every event of a run, including chunks, into a file, and
  * from there into the live view.
  */
+#include "answer_output.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/runs.h"
-#include "tell.h"
 #include "view_run.h"
 
 #include <limits.h>
@@ -27,7 +27,7 @@ static int run_record(int operand_count, char **operands)
     const char *operand = operand_count ? operands[0] : NULL;
     bool off = operand && strcmp(operand, "off") == 0;
     json_t *file = operand && !off ? whole_path(operand) : json_null();
-    return ask_and_report(
+    return request_and_report(
         json_pack("{sssosb}", "verb", "record", "file", file, "on", !off));
 }
 
@@ -64,13 +64,13 @@ static const char *recording(const char *operand, char out[PATH_MAX])
 
 static int run_replay(int operand_count, char **operands)
 {
-    char path[PATH_MAX], from[PATH_MAX + 16], how_fast[64], form[32];
+    char path[PATH_MAX], from[PATH_MAX + 16], how_fast[64], format[32];
     char tool[] = "ringtop";
     (void)operand_count;
     snprintf(from, sizeof from, "--from=%s", recording(operands[0], path));
     snprintf(how_fast, sizeof how_fast, "--speed=%.9g", speed);
-    snprintf(form, sizeof form, "--output=%s", common.output);
-    return view_run((char *[]){tool, from, how_fast, form, NULL});
+    snprintf(format, sizeof format, "--output=%s", common.output);
+    return view_run((char *[]){tool, from, how_fast, format, NULL});
 }
 
 const struct command command_replay = {

@@ -3,7 +3,7 @@
  * ring: the order of the members, and the settings of the links between them.
  */
 #include "common/output.h"
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "run/link_words.h"
 
@@ -61,18 +61,18 @@ static void draw_ring(const json_t *ring, char *out, size_t room)
 static void print_member(struct output *output, const json_t *status,
                          const json_t *ring, size_t rank)
 {
-    char rule[160];
+    char profile[160];
     int64_t node = member(ring, rank), to = member(ring, rank + 1);
     const json_t *about = find_worker(json_object_get(status, "nodes"), node);
     link_words_print(find_link(json_object_get(status, "links"), node, to),
-                     rule, sizeof rule);
+                     profile, sizeof profile);
     const union value row[FIELDS] = {
         {.integer = (int64_t)rank},
         {.integer = node},
         {.integer = to},
         {.text = text_of(about, "state", "?")},
         {.text = text_of(about, "phase", "-")},
-        {.text = rule},
+        {.text = profile},
     };
     output_row(output, row);
 }
@@ -103,7 +103,7 @@ static int run_ring(int operand_count, char **operands)
 {
     (void)operand_count;
     (void)operands;
-    return ask_and_print_status(print_ring);
+    return request_and_print_status(print_ring);
 }
 
 const struct command command_ring = {

@@ -6,24 +6,24 @@
  * and late. A seed determines the schedule: the same words give the same
  * numbers everywhere. The invariants are checked after each input.
  *
- * Each kind of cluster is a world (world/common/kind.h, which also explains how
- * to add one). Several seeds make one record, of sums and means, or with --each
- * one row per seed; it stops at the first that violates a rule.
+ * Each kind of cluster is a world (simcluster/common/kind.h, which also
+ * explains how to add one). Several seeds make one record, of sums and means,
+ * or with --each one row per seed; it stops at the first that violates a rule.
  */
 #include "common/command.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/session.h"
 #include "ringctl/sim/sim.h"
-#include "world/common/seeds.h"
+#include "simcluster/common/seeds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct simcluster_kind *const worlds[] = {&world_ring,
-                                                       &world_servers};
-enum { WORLDS = sizeof worlds / sizeof *worlds, FIELDS_MOST = 48 };
+static const struct simcluster_kind *const sim_kinds[] = {&ring_simcluster_kind,
+                                                          &ps_simcluster_kind};
+enum { SIM_KINDS = sizeof sim_kinds / sizeof *sim_kinds, FIELDS_MOST = 48 };
 
 static struct simcluster_request request = {.for_ns = 1000000000};
 static const char *seeds_text, *faults_word, *events, *schedule;
@@ -114,11 +114,11 @@ struct sums {
     struct gw_error violation; /* the first; GW_OK: none */
 };
 
-struct job {
+struct sim_run {
     const struct simcluster_kind *kind;
-    void *world;
+    void *simcluster;
     struct gw_plugin *suspicion; /* NULL: none */
-    struct sim_faults given;
+    struct sim_faults user_faults;
     struct simcluster_group groups[SIMCLUSTER_GROUPS];
     struct gw__faults faults; /* of the last seed */
     struct seeds seeds;
@@ -134,18 +134,18 @@ struct job {
 
 /* ---- the request ---- */
 
-static enum gw_err find_world(const char *name,
-                              const struct simcluster_kind **kind,
-                              struct gw_error *why)
+static enum gw_err find_kind(const char *name,
+                             const struct simcluster_kind **kind,
+                             struct gw_error *why)
 {
     char known[100] = "";
-    for (unsigned i = 0; i < WORLDS; i++) {
-        *kind = worlds[i];
-        if (strcmp(worlds[i]->name, name) == 0)
+    for (unsigned i = 0; i < SIM_KINDS; i++) {
+        *kind = sim_kinds[i];
+        if (strcmp(sim_kinds[i]->name, name) == 0)
             return GW_OK;
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
-                 worlds[i]->name);
+                 sim_kinds[i]->name);
     }
     return gw_fail(why, GW_EINVAL, "unknown world \"%.40s\"; use %s", name,
                    known);
@@ -164,35 +164,35 @@ static enum gw_err read_seeds(struct seeds *seeds, struct gw_error *why)
     return GW_OK;
 }
 
-static void add_fields(struct job *job, const struct field *fields,
+static void add_fields(struct sim_run *run, const struct field *fields,
                        unsigned count)
 {
-    memcpy(job->fields + job->field_count, fields, count * sizeof *fields);
-    job->field_count += count;
+    memcpy(run->fields + run->field_count, fields, count * sizeof *fields);
+    run->field_count += count;
 }
 
-static enum gw_err prepare_job(struct job *job, const char *name,
+static enum gw_err prepare_run(struct sim_run *run, const char *name,
                                struct gw_error *why)
 {
-    struct simcluster_request asked = request;
-    if (find_world(name, &job->kind, why) || read_seeds(&job->seeds, why))
+    struct simcluster_request resolved = request;
+    if (find_kind(name, &run->kind, why) || read_seeds(&run->seeds, why))
         return why->code;
-    asked.calm = faults_word != NULL;
-    if (job->kind->groups)
-        job->kind->groups(&asked, job->groups);
-    if (sim_faults_read(faults_word, job->groups, &job->given, why))
+    resolved.calm = faults_word != NULL;
+    if (run->kind->groups)
+        run->kind->groups(&resolved, run->groups);
+    if (sim_faults_read(faults_word, run->groups, &run->user_faults, why))
         return why->code;
     if (suspicion &&
-        gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &job->suspicion, why))
+        gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &run->suspicion, why))
         return why->code;
-    asked.suspicion = job->suspicion ? job->suspicion->suspicion : NULL;
-    asked.ack_primary = strcmp(ack, "primary") == 0;
-    if (job->given.end_ns > asked.for_ns)
-        asked.for_ns = job->given.end_ns;
-    add_fields(job, first_fields, FIRST_FIELDS);
-    add_fields(job, job->kind->fields, job->kind->field_count);
-    add_fields(job, last_fields, LAST_FIELDS);
-    return job->kind->open(&asked, &job->world, why);
+    resolved.suspicion = run->suspicion ? run->suspicion->suspicion : NULL;
+    resolved.ack_primary = strcmp(ack, "primary") == 0;
+    if (run->user_faults.end_ns > resolved.for_ns)
+        resolved.for_ns = run->user_faults.end_ns;
+    add_fields(run, first_fields, FIRST_FIELDS);
+    add_fields(run, run->kind->fields, run->kind->field_count);
+    add_fields(run, last_fields, LAST_FIELDS);
+    return run->kind->open(&resolved, &run->simcluster, why);
 }
 
 /* ---- rows ---- */
@@ -222,61 +222,61 @@ static void add_trial(struct sums *sums, uint64_t seed,
 }
 
 /* Prints the sums so far as a row and resets them. */
-static void make_row(struct job *job)
+static void make_row(struct sim_run *run)
 {
-    const struct sums *s = &job->sums;
-    union value *v = job->values;
-    v[0].text = job->kind->name;
+    const struct sums *s = &run->sums;
+    union value *v = run->values;
+    v[0].text = run->kind->name;
     v[1].integer = (int64_t)s->seed;
     v[2].integer = (int64_t)s->seeds;
     v[3].integer = s->nodes;
     v[4].integer = (int64_t)s->faults;
     v[5].integer = (int64_t)s->counts.sent;
     v[6].integer = (int64_t)(s->counts.cut + s->counts.dropped);
-    job->kind->measured(job->world, v + FIRST_FIELDS);
-    v += FIRST_FIELDS + job->kind->field_count;
-    snprintf(job->hash_text, sizeof job->hash_text, "%016" PRIx64, s->hash);
-    v[0].text = job->hash_text;
+    run->kind->measured(run->simcluster, v + FIRST_FIELDS);
+    v += FIRST_FIELDS + run->kind->field_count;
+    snprintf(run->hash_text, sizeof run->hash_text, "%016" PRIx64, s->hash);
+    v[0].text = run->hash_text;
     v[1].integer = (int64_t)s->violations;
     v[2].text = s->violation.code ? s->violation.text : NULL;
-    if (job->output)
-        output_row(job->output, job->values);
+    if (run->output)
+        output_row(run->output, run->values);
 }
 
 /* ---- running ---- */
 
-static enum gw_err run_seed(struct job *job, uint64_t seed,
+static enum gw_err run_seed(struct sim_run *run, uint64_t seed,
                             struct gw_sink *sink, struct gw_error *why)
 {
     struct gw__campaign campaign;
     struct gw__trial trial;
-    job->kind->campaign(job->world, seed, sink, &campaign);
+    run->kind->campaign(run->simcluster, seed, sink, &campaign);
     enum gw_err err =
-        sim_faults_of(&job->given, &campaign, seed, &job->faults, why);
+        sim_faults_of(&run->user_faults, &campaign, seed, &run->faults, why);
     if (!err)
-        err = gw__campaign_try(&campaign, seed, &job->faults, &trial, why);
+        err = gw__campaign_try(&campaign, seed, &run->faults, &trial, why);
     if (err)
         return err;
     if (each)
-        job->sums = (struct sums){0};
-    add_trial(&job->sums, seed, &campaign, &job->faults, &trial);
-    if (trial.failure.code && !job->bad.code) {
-        job->bad = trial.failure;
-        job->bad_seed = seed;
+        run->sums = (struct sums){0};
+    add_trial(&run->sums, seed, &campaign, &run->faults, &trial);
+    if (trial.failure.code && !run->bad.code) {
+        run->bad = trial.failure;
+        run->bad_seed = seed;
     }
     if (each)
-        make_row(job);
+        make_row(run);
     return GW_OK;
 }
 
-static enum gw_err run_seeds(struct job *job, struct gw_error *why)
+static enum gw_err run_seeds(struct sim_run *run, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
-    uint64_t seed = job->seeds.first;
+    uint64_t seed = run->seeds.first;
     while (!err && !interrupted) {
-        progress("%s: seed %" PRIu64, job->kind->name, seed);
-        err = run_seed(job, seed, NULL, why);
-        if ((job->bad.code && !keeps_going) || seed == job->seeds.last)
+        progress("%s: seed %" PRIu64, run->kind->name, seed);
+        err = run_seed(run, seed, NULL, why);
+        if ((run->bad.code && !keeps_going) || seed == run->seeds.last)
             break;
         seed++;
     }
@@ -286,7 +286,7 @@ static enum gw_err run_seeds(struct job *job, struct gw_error *why)
 
 /* Runs the last seed again, with the same result, to print its events. Its
  * measurements do not count. */
-static enum gw_err report_events(struct job *job, struct gw_error *why)
+static enum gw_err report_events(struct sim_run *run, struct gw_error *why)
 {
     struct gw__campaign campaign;
     struct gw__trial trial;
@@ -297,8 +297,8 @@ static enum gw_err report_events(struct job *job, struct gw_error *why)
         return gw_fail_errno(why, "%.200s", events);
     enum gw_err err = gw_sink_jsonl(file, 0, &sink, why);
     if (!err) {
-        job->kind->campaign(job->world, job->sums.seed, sink, &campaign);
-        err = gw__campaign_try(&campaign, job->sums.seed, &job->faults, &trial,
+        run->kind->campaign(run->simcluster, run->sums.seed, sink, &campaign);
+        err = gw__campaign_try(&campaign, run->sums.seed, &run->faults, &trial,
                                why);
         gw_sink_close(&sink);
     }
@@ -307,81 +307,81 @@ static enum gw_err report_events(struct job *job, struct gw_error *why)
     return failed && !err ? gw_fail_errno(why, "write to %.200s", events) : err;
 }
 
-static enum gw_err report_schedule(struct job *job, struct gw_error *why)
+static enum gw_err report_schedule(struct sim_run *run, struct gw_error *why)
 {
     struct gw__campaign campaign;
-    struct gw_error failure = job->sums.violation;
+    struct gw_error failure = run->sums.violation;
     enum gw_err err = GW_OK;
     unsigned runs;
-    job->kind->campaign(job->world, job->sums.seed, NULL, &campaign);
+    run->kind->campaign(run->simcluster, run->sums.seed, NULL, &campaign);
     if (shrinks && failure.code)
-        err = gw__campaign_shrink(&campaign, job->sums.seed, &job->faults,
+        err = gw__campaign_shrink(&campaign, run->sums.seed, &run->faults,
                                   &failure, &runs, why);
     return err ? err
-               : sim_faults_write(&job->faults, job->groups, schedule, why);
+               : sim_faults_write(&run->faults, run->groups, schedule, why);
 }
 
 /* ---- the command ---- */
 
-static enum gw_err run_job(struct job *job, struct gw_error *why)
+static enum gw_err execute_run(struct sim_run *run, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
     if (each)
-        err = output_begin("ringctl sim", common.output, job->fields,
-                           job->field_count, &job->output, why);
+        err = output_begin("ringctl sim", common.output, run->fields,
+                           run->field_count, &run->output, why);
     if (!err && each)
-        output_spare(job->output, job->kind->spare);
+        output_spare(run->output, run->kind->spare);
     if (!err)
-        err = run_seeds(job, why);
+        err = run_seeds(run, why);
     if (!err && !each)
-        make_row(job);
+        make_row(run);
     if (!err && events)
-        err = report_events(job, why);
+        err = report_events(run, why);
     if (!err && schedule)
-        err = report_schedule(job, why);
-    if (!err && job->bad.code)
+        err = report_schedule(run, why);
+    if (!err && run->bad.code)
         err = gw_fail(why, GW_EWRONG,
                       "seed %" PRIu64 " (--seed %" PRIu64 " repeats it): %s",
-                      job->bad_seed, job->bad_seed, job->bad.text);
+                      run->bad_seed, run->bad_seed, run->bad.text);
     return err;
 }
 
 /* stdout gets the record, or the output that "-" requests instead. */
-static enum gw_err end_output(struct job *job, const struct gw_error *error,
+static enum gw_err end_output(struct sim_run *run, const struct gw_error *error,
                               struct gw_error *why)
 {
-    bool taken = (events && strcmp(events, "-") == 0) ||
-                 (schedule && strcmp(schedule, "-") == 0);
+    bool stdout_used = (events && strcmp(events, "-") == 0) ||
+                       (schedule && strcmp(schedule, "-") == 0);
     if (each) {
-        output_end(&job->output, error, interrupted != 0);
+        output_end(&run->output, error, interrupted != 0);
         return GW_OK;
     }
-    if (taken || !job->sums.seeds)
+    if (stdout_used || !run->sums.seeds)
         return GW_OK;
-    return output_record("ringctl sim", common.output, job->fields, job->values,
-                         job->field_count, error, interrupted != 0, why);
+    return output_record("ringctl sim", common.output, run->fields, run->values,
+                         run->field_count, error, interrupted != 0, why);
 }
 
 static int run_sim(int operand_count, char **operands)
 {
-    struct job *job = calloc(1, sizeof *job);
+    struct sim_run *run = calloc(1, sizeof *run);
     struct gw_error why = {0}, late;
     (void)operand_count;
-    if (!job)
+    if (!run)
         return complain_with(GW_ENOMEM, "a simulation");
     seeds_keep_memory();
-    enum gw_err err = prepare_job(job, operands[0], &why);
+    enum gw_err err = prepare_run(run, operands[0], &why);
     if (!err)
-        err = run_job(job, &why);
-    if (end_output(job, err ? &why : NULL, &late) && !err) {
+        err = execute_run(run, &why);
+    if (end_output(run, err ? &why : NULL, &late) && !err) {
         err = late.code;
         why = late;
     }
-    if (job->world)
-        job->kind->close(job->world);
-    gw_plugin_close(&job->suspicion);
-    sim_faults_fini(&job->given);
-    free(job);
+    if (run->simcluster)
+        run->kind->close(run->simcluster);
+    gw_plugin_close(&run->suspicion);
+    sim_faults_fini(&run->user_faults);
+    free(run);
     return err ? complain(&why) : 0;
 }
 

@@ -3,7 +3,7 @@
  * slots: the servers of each slot: the primary serves it, replicas in sync have
  * the same data, and a learner is copying it.
  */
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/servers.h"
 

@@ -3,15 +3,15 @@
  * Slowness on request: slow makes one node compute longer (a straggler), pace
  * makes the transfer of every chunk longer (slow motion, for the eye).
  */
+#include "answer_output.h"
 #include "ringctl/ringctl.h"
 #include "target_request.h"
-#include "tell.h"
 
 #include <string.h>
 
 /* Sends the request with the time in `text`, "20ms" or "off", as "ns". Steals
  * `request`. */
-static int ask_with_time(json_t *request, const char *text)
+static int request_with_duration(json_t *request, const char *text)
 {
     struct gw_error why;
     uint64_t ns = 0;
@@ -21,7 +21,7 @@ static int ask_with_time(json_t *request, const char *text)
         return complain(&why);
     }
     json_object_set_new(request, "ns", json_integer((json_int_t)ns));
-    return ask_and_report(request);
+    return request_and_report(request);
 }
 
 static int run_slow(int operand_count, char **operands)
@@ -30,8 +30,8 @@ static int run_slow(int operand_count, char **operands)
     struct gw_error why;
     if (target_parse_words(operand_count - 1, operands, &target, &why))
         return complain(&why);
-    return ask_with_time(target_request("slow", target),
-                         operands[operand_count - 1]);
+    return request_with_duration(target_request("slow", target),
+                                 operands[operand_count - 1]);
 }
 
 const struct command command_slow = {
@@ -48,7 +48,8 @@ const struct command command_slow = {
 static int run_pace(int operand_count, char **operands)
 {
     (void)operand_count;
-    return ask_with_time(json_pack("{ss}", "verb", "pace"), operands[0]);
+    return request_with_duration(json_pack("{ss}", "verb", "pace"),
+                                 operands[0]);
 }
 
 const struct command command_pace = {

@@ -4,27 +4,28 @@
  * while all others continue: a snapshot of the parameter servers, and a change
  * of the workers' synchronisation mode.
  */
+#include "answer_output.h"
 #include "ringctl/ringctl.h"
 #include "task.h"
-#include "tell.h"
 
 #include <gradwire/ps.h>
 
 /* Sends the request with the timeout of the command line. */
-static int ask_patiently(json_t *request)
+static int request_with_timeout(json_t *request)
 {
     if (request && common.timeout_ns)
         json_object_set_new(request, "timeout_ns",
                             json_integer((json_int_t)common.timeout_ns));
-    return ask_and_report(request);
+    return request_and_report(request);
 }
 
 static int run_snapshot(int operand_count, char **operands)
 {
     char path[PATH_MAX];
     (void)operand_count;
-    return ask_patiently(json_pack("{ssss}", "verb", "snapshot", "directory",
-                                   task_path(operands[0], path)));
+    return request_with_timeout(json_pack("{ssss}", "verb", "snapshot",
+                                          "directory",
+                                          task_path(operands[0], path)));
 }
 
 const struct command command_snapshot = {
@@ -45,7 +46,7 @@ static int run_mode(int operand_count, char **operands)
     (void)operand_count;
     if (gw_ps_mode_parse(operands[0], &mode, &why))
         return complain(&why);
-    return ask_patiently(
+    return request_with_timeout(
         json_pack("{ssss}", "verb", "mode", "mode", operands[0]));
 }
 

@@ -3,13 +3,13 @@
  * status: all that the supervisor knows of its run, as one object or as a table
  * with one row per node. For an ended run, its summary.
  */
+#include "answer_output.h"
 #include "common/output.h"
-#include "looked_at.h"
-#include "ringctl/ask.h"
+#include "read_only.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/runs.h"
 #include "ringctl/shell/session.h"
-#include "tell.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -36,8 +36,8 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 static const char *trouble_of(const json_t *node)
 {
     const char *text = text_of(node, "text", "");
-    bool well = strcmp(text_of(node, "state", ""), "alive") == 0;
-    return *text && (!well || common.verbose) ? text : NULL;
+    bool alive = strcmp(text_of(node, "state", ""), "alive") == 0;
+    return *text && (!alive || common.verbose) ? text : NULL;
 }
 
 /* A number of 0 or more; "-" if it is negative or null. */
@@ -282,7 +282,7 @@ static int print_rows(json_t *status)
 /* The status of a living run, or the summary of an ended one. */
 static enum gw_err find_status(json_t **status, struct gw_error *why)
 {
-    enum gw_err code = ask_status(status, why);
+    enum gw_err code = request_status(status, why);
     if (code != GW_EUNREACH)
         return code;
     *status = runs_read(session_run(), "summary.json");
@@ -298,7 +298,7 @@ static int run_status(int operand_count, char **operands)
     if (find_status(&status, &why))
         return complain(&why);
     int result =
-        tells_objects() ? report_object("status", status) : print_rows(status);
+        is_json_output() ? report_object("status", status) : print_rows(status);
     json_decref(status);
     return result;
 }

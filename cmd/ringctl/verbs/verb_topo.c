@@ -4,16 +4,16 @@
  * the rate of the path between its two nodes. Jitter, loss and cuts do not
  * change. `up --topo` does the same from the beginning.
  */
+#include "answer_output.h"
 #include "ringctl/ringctl.h"
 #include "task.h"
-#include "tell.h"
 
 static int run_topo(int operand_count, char **operands)
 {
     char whole[PATH_MAX];
     (void)operand_count;
-    return ask_and_report(json_pack("{ssss}", "verb", "topo", "file",
-                                    task_path(operands[0], whole)));
+    return request_and_report(json_pack("{ssss}", "verb", "topo", "file",
+                                        task_path(operands[0], whole)));
 }
 
 const struct command command_topo = {

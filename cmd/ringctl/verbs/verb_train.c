@@ -2,11 +2,11 @@
  *
  * train: gives work to an idle ring, or to idle parameter servers.
  */
-#include "ringctl/ask.h"
+#include "answer_output.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "run/supervisor/supervisor_options.h"
 #include "task.h"
-#include "tell.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static int run_train(int operand_count, char **operands)
     work.snapshot = task_path(work.snapshot, snapshot);
     json_t *request = work_options_encode(&work);
     json_object_set_new(request, "verb", json_string("train"));
-    return ask_and_report(request);
+    return request_and_report(request);
 }
 
 const struct command command_train = {

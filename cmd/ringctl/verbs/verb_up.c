@@ -4,12 +4,12 @@
  * the run in the background and prints the next steps; in a script or shell the
  * run ends with it, unless it is kept.
  */
+#include "answer_output.h"
 #include "common/key.h"
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/session.h"
 #include "task.h"
-#include "tell.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -94,7 +94,7 @@ static enum gw_err parse(int count, char **words, struct run_options *run,
         words++;
     }
     const enum task_for whom = run->servers ? TASK_FOR_SERVERS : TASK_FOR_RING;
-    run->work = task_given;
+    run->work = task_values;
     if (count == 0)
         return GW_OK;
     bool trains = strcmp(words[0], "train") == 0;
@@ -148,7 +148,7 @@ static int print_run(const char *run, uint64_t seed)
     char text[512];
     struct gw_error why;
     json_t *status;
-    if (ask_status(&status, &why))
+    if (request_status(&status, &why))
         return complain(&why);
     describe_run(status, run, text, sizeof text);
     describe_topology(status, text, sizeof text);

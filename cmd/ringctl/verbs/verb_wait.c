@@ -4,10 +4,10 @@
  * The condition is parsed here first, so that an error is reported with its
  * column even without a run; the supervisor evaluates it, at every change.
  */
-#include "ringctl/ask.h"
+#include "answer_output.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "run/condition.h"
-#include "tell.h"
 
 #include <stdio.h>
 
@@ -44,7 +44,7 @@ static int wait_for(json_t *request, const char *text)
 {
     struct gw_error why;
     json_t *answer;
-    enum gw_err code = ask(json_incref(request), 0, &answer, &why);
+    enum gw_err code = send_request(json_incref(request), 0, &answer, &why);
     if (code == GW_EINTR)
         return complain_with(GW_EINTR, "wait: interrupted before %s", text);
     if (code)
@@ -87,7 +87,7 @@ static int run_expect(int operand_count, char **operands)
     int status;
     json_t *request =
         condition_request("expect", operand_count, operands, &status);
-    return request ? ask_and_report(request) : status;
+    return request ? request_and_report(request) : status;
 }
 
 const struct command command_expect = {

@@ -3,7 +3,7 @@
  * watch: the live view if there is a terminal, else one line per change:
  * members, epochs, decisions, and the progress each second.
  */
-#include "ringctl/ask.h"
+#include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/session.h"
 #include "view_run.h"
@@ -48,11 +48,12 @@ static void print_line(const struct lines *l, const char *text)
 }
 
 /* "training: step 812, loss 0.3312, 4 alive, epoch 3" */
-static enum gw_err say_status(struct lines *l, struct gw_error *why)
+static enum gw_err print_status(struct lines *l, struct gw_error *why)
 {
     char text[256], loss[48] = "";
     json_t *s;
-    enum gw_err code = rpc_client_status(l->client, ask_timeout_ns(), &s, why);
+    enum gw_err code =
+        rpc_client_status(l->client, answer_timeout_ns(), &s, why);
     if (code)
         return code;
     if (!isnan(real_of(s, "loss")))
@@ -84,10 +85,10 @@ static enum gw_err wait_for_event(struct lines *l, struct gw_error *why)
         return gw_fail(why, GW_EINTR, "interrupted");
     if (gw_now_ns() >= l->end_ns)
         return GW_PENDING;
-    return gw_now_ns() >= l->next_ns ? say_status(l, why) : GW_OK;
+    return gw_now_ns() >= l->next_ns ? print_status(l, why) : GW_OK;
 }
 
-static int watch_lines(void)
+static int print_changes(void)
 {
     struct gw_error why;
     uint64_t now_ns = gw_now_ns();
@@ -121,8 +122,8 @@ static int run_watch(int operand_count, char **operands)
             GW_ENOTSUP,
             "watch prints text only; programs use events --follow -o jsonl");
     if (plain || for_ns || !on_terminal())
-        return watch_lines();
-    if (session_attach(&client, &why))
+        return print_changes();
+    if (session_connect(&client, &why))
         return complain(&why);
     char name[64], tool[] = "ringtop", option[] = "--run";
     snprintf(name, sizeof name, "%s", rpc_client_run(client));

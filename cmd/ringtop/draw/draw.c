@@ -76,9 +76,9 @@ static void draw_side_by_side(const struct picture *p, const struct area *area)
 
 static void draw_below(const struct picture *p, const struct area *area)
 {
-    enum { WORTH_HAVING = 3 };
+    enum { ROWS_MIN = 3 };
     int height = least_of(draw_chunks_height(p), area->height);
-    if (area->height - height < WORTH_HAVING)
+    if (area->height - height < ROWS_MIN)
         height = area->height;
     struct area chunks = area_part(area, 0, 0, area->width, height);
     struct area events =

@@ -111,7 +111,7 @@ static const char *nothing_to_show(const struct picture *p)
     const struct op *op = state_op(p->state);
     if (!op)
         return "no op yet";
-    if (op->cut || (op->count > 0 && !op->evaluated))
+    if (op->truncated || (op->count > 0 && !op->evaluated))
         return "too many chunks to follow each";
     return state_chunks(p->state) > 0 ? NULL : "no chunk has moved yet";
 }

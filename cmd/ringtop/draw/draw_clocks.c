@@ -97,8 +97,8 @@ static enum style bar_style(const struct picture *p, unsigned w)
     return STYLE_CHUNK;
 }
 
-static void write_unit(const struct picture *p, unsigned w, char *out,
-                       size_t size)
+static void write_work_item(const struct picture *p, unsigned w, char *out,
+                            size_t size)
 {
     const struct ps_worker_state *worker = worker_of(p, w);
     int used = 0;
@@ -133,10 +133,10 @@ static void write_waited(const struct picture *p, unsigned w, char *out,
 static void write_rate(const struct picture *p, unsigned w, char *out,
                        size_t size)
 {
-    table_real(worker_of(p, w)->units_per_second, 1, 7, out, size);
+    table_real(worker_of(p, w)->work_items_per_second, 1, 7, out, size);
 }
 
-static enum style unit_style(const struct picture *p, unsigned w)
+static enum style work_item_style(const struct picture *p, unsigned w)
 {
     return worker_of(p, w)->in_hand ? STYLE_PLAIN : state_style(p, w);
 }
@@ -147,7 +147,7 @@ static const struct table_column columns[] = {
     {" clock", 6, 1, write_clock, NULL},
     {"", BAR, 4, write_bar, bar_style},
     {"ahead", 5, 2, write_ahead, NULL},
-    {"unit", 13, 3, write_unit, unit_style},
+    {"unit", 13, 3, write_work_item, work_item_style},
     {"phase", 8, 6, write_phase, NULL},
     {"waited", 6, 7, write_waited, NULL},
     {"units/s", 7, 8, write_rate, NULL},
@@ -157,18 +157,18 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 /* ---- the staleness ---- */
 
 struct histogram {
-    const uint64_t *units;
+    const uint64_t *counts;
     uint64_t all, most;
     unsigned used; /* buckets up to the last that is not empty */
 };
 
 static struct histogram histogram_of(const struct ps_members *ps)
 {
-    struct histogram h = {.units = ps_staleness(ps)};
+    struct histogram h = {.counts = ps_staleness(ps)};
     for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++) {
-        h.all += h.units[i];
-        h.most = h.units[i] > h.most ? h.units[i] : h.most;
-        h.used = h.units[i] > 0 ? i + 1 : h.used;
+        h.all += h.counts[i];
+        h.most = h.counts[i] > h.most ? h.counts[i] : h.most;
+        h.used = h.counts[i] > 0 ? i + 1 : h.used;
     }
     return h;
 }
@@ -197,12 +197,12 @@ static void draw_bucket(const struct picture *p, const struct area *area, int y,
     enum { AT = 5, COUNT = 12, LONGEST = 50 };
     int room = area->width - AT - COUNT;
     int most = room < LONGEST ? room : LONGEST, x = AT;
-    double share = h->most ? (double)h->units[ahead] / (double)h->most : 0;
-    int length = h->units[ahead] ? 1 + (int)(share * (most - 1)) : 0;
+    double share = h->most ? (double)h->counts[ahead] / (double)h->most : 0;
+    int length = h->counts[ahead] ? 1 + (int)(share * (most - 1)) : 0;
     area_print(area, 1, y, STYLE_PLAIN, "%3u", ahead);
     for (; x < AT + length; x++)
         area_put(area, x, y, STYLE_CHUNK, glyph(p->glyphs->full));
-    area_print(area, x + 1, y, STYLE_PLAIN, "%" PRIu64, h->units[ahead]);
+    area_print(area, x + 1, y, STYLE_PLAIN, "%" PRIu64, h->counts[ahead]);
 }
 
 static void draw_staleness(const struct picture *p, const struct area *area)
@@ -264,7 +264,7 @@ static void draw_workers(const struct picture *p, const struct area *area,
  * is not enough for all of both, the histogram gets a third. */
 void draw_clocks(const struct picture *p, const struct area *area)
 {
-    enum { WORTH_HAVING = 3 };
+    enum { ROWS_MIN = 3 };
     unsigned order[PS_WORKERS];
     unsigned count = worker_order(p, order);
     struct area body = draw_title(p, area, "clocks");
@@ -275,7 +275,7 @@ void draw_clocks(const struct picture *p, const struct area *area)
         below = below < third ? below : third;
         below = body.height - rows > below ? body.height - rows : below;
     }
-    if (below < WORTH_HAVING && rows + below > body.height)
+    if (below < ROWS_MIN && rows + below > body.height)
         below = 0;
     int above = body.height - below < rows ? body.height - below : rows;
     struct area workers = area_part(&body, 0, 0, body.width, above);

@@ -85,17 +85,17 @@ static void write_applied(const struct picture *p, unsigned c, char *out,
 }
 
 /* A number that the controller has reported. */
-#define WRITE_TOLD(figure)                                                     \
+#define WRITE_REPORTED(figure)                                                 \
     static void write_##figure(const struct picture *p, unsigned c, char *out, \
                                size_t size)                                    \
     {                                                                          \
         const struct controller *it = controller_of(p, c);                     \
         table_number(it->reported, it->figure, FIGURE, out, size);             \
     }
-WRITE_TOLD(last)
-WRITE_TOLD(committed)
-WRITE_TOLD(hellos)
-WRITE_TOLD(leases)
+WRITE_REPORTED(last)
+WRITE_REPORTED(committed)
+WRITE_REPORTED(hellos)
+WRITE_REPORTED(leases)
 
 static const struct table_column columns[] = {
     {"controller", 10, 0, write_name, NULL},

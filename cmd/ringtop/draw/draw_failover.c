@@ -77,8 +77,8 @@ static int draw_outcome(const struct area *area, int y,
     return y;
 }
 
-static int draw_story(const struct picture *p, const struct area *area, int y,
-                      const struct failover *f)
+static int draw_one_failover(const struct picture *p, const struct area *area,
+                             int y, const struct failover *f)
 {
     const struct failovers *fs = &p->state->failovers;
     char who[24];
@@ -101,7 +101,7 @@ void draw_failover(const struct picture *p, const struct area *area)
         return;
     }
     for (unsigned i = fs->count; i-- > 0 && y < body.height;)
-        y = draw_story(p, &body, y, &fs->list[i]);
+        y = draw_one_failover(p, &body, y, &fs->list[i]);
     if (fs->count == 0)
         area_text(&body, 1, 0, STYLE_DIM, "no failures yet");
 }

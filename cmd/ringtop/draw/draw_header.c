@@ -45,27 +45,27 @@ static void op_text(const struct picture *p, char *out, size_t size)
 
 /* The number of healthy ranks and of all ranks that have not left; printed only
  * if their equality is `all_well`. */
-static void health_text(const struct picture *p, bool all_well, char *out,
+static void health_text(const struct picture *p, bool all_alive, char *out,
                         size_t size)
 {
-    unsigned well = 0, all = 0;
+    unsigned alive = 0, all = 0;
     *out = 0;
     for (unsigned r = 0; r < p->state->rank_count; r++) {
         enum condition condition = state_condition(p->state, r);
         bool counts = state_minds(p->state, r) && condition != RANK_LEFT;
         all += counts;
-        well += counts && condition < RANK_SUSPECT;
+        alive += counts && condition < RANK_SUSPECT;
     }
-    if ((well == all) == all_well)
-        snprintf(out, size, "%u/%u alive", well, all);
+    if ((alive == all) == all_alive)
+        snprintf(out, size, "%u/%u alive", alive, all);
 }
 
-static void ill_text(const struct picture *p, char *out, size_t size)
+static void degraded_text(const struct picture *p, char *out, size_t size)
 {
     health_text(p, false, out, size);
 }
 
-static void well_text(const struct picture *p, char *out, size_t size)
+static void alive_text(const struct picture *p, char *out, size_t size)
 {
     health_text(p, true, out, size);
 }
@@ -227,15 +227,15 @@ static void pipe_loss_text(const struct picture *p, char *out, size_t size)
 
 void draw_header(const struct picture *p, const struct area *area)
 {
-    static item_text *const of_ring[] = {double_text, op_text,   ill_text,
-                                         skip_text,   step_text, well_text,
+    static item_text *const of_ring[] = {double_text, op_text,   degraded_text,
+                                         skip_text,   step_text, alive_text,
                                          rate_text,   epoch_text};
     static item_text *const of_ps[] = {lost_text,     model_text,    ps_text,
                                        ps_epoch_text, progress_text, skip_text,
                                        pushes_text,   loss_text};
     static item_text *const of_pipe[] = {
-        double_text,      pipe_text, ill_text,       pipe_step_text,
-        pipe_passes_text, skip_text, pipe_loss_text, well_text};
+        double_text,      pipe_text, degraded_text,  pipe_step_text,
+        pipe_passes_text, skip_text, pipe_loss_text, alive_text};
     enum { ITEMS = sizeof of_ring / sizeof *of_ring };
     item_text *const *items = p->state->ps.here     ? of_ps
                               : p->state->pipe.here ? of_pipe
@@ -281,7 +281,7 @@ static bool works(const struct picture *p, size_t i)
         return !p->player->live;
     if (strcmp(keys[i].key, "F6") == 0) /* stages have a fixed order */
         return !p->state->pipe.here;
-    return p->view->may_order || !strchr("kpa", *keys[i].key);
+    return p->view->may_control || !strchr("kpa", *keys[i].key);
 }
 
 /* The highest importance for which there is room. */
@@ -325,23 +325,23 @@ static void report_last(const struct picture *p, const struct area *area)
 static const char *question(const struct view *view)
 {
     static const char *const of_ring[] = {
-        [ORDER_KILL] = "kill which node?",
-        [ORDER_PAUSE] = "pause or resume which node?",
-        [ORDER_ADD] = "add a node?",
+        [CONTROL_KILL] = "kill which node?",
+        [CONTROL_PAUSE] = "pause or resume which node?",
+        [CONTROL_ADD] = "add a node?",
     };
     static const char *const of_ps[] = {
-        [ORDER_KILL] = "kill which worker, or server (s0)?",
-        [ORDER_PAUSE] = "pause or resume which worker, or s0?",
-        [ORDER_ADD] = "add a worker, or a server (s)?",
+        [CONTROL_KILL] = "kill which worker, or server (s0)?",
+        [CONTROL_PAUSE] = "pause or resume which worker, or s0?",
+        [CONTROL_ADD] = "add a worker, or a server (s)?",
     };
-    return (view->ps ? of_ps : of_ring)[view->asking];
+    return (view->ps ? of_ps : of_ring)[view->prompt];
 }
 
 void draw_keys(const struct picture *p, const struct area *area)
 {
     if (p->view->finding)
         area_print(area, 1, 0, STYLE_STRONG, "find: %s_", p->view->find);
-    else if (p->view->asking)
+    else if (p->view->prompt)
         area_print(area, 1, 0, STYLE_WARN, "%s %s_  (Enter: yes, Esc: no)",
                    question(p->view), p->view->typed);
     else if (p->view->refused)

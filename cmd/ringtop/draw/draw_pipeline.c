@@ -11,7 +11,7 @@
  */
 #include "draw.h"
 
-enum { SIDE_BY_SIDE = 66, TWO_CHARTS = 150, WORTH_HAVING = 5 };
+enum { SIDE_BY_SIDE = 66, TWO_CHARTS = 150, ROWS_MIN = 5 };
 
 static int least_of(int a, int b)
 {
@@ -82,7 +82,7 @@ void draw_pipeline(const struct picture *p, const struct area *area)
         return;
     const struct pipe_step *last = pipe_last(&p->state->pipe);
     int stages = least_of(chart_height(p), rest.height);
-    if (stages < least_of(chart_height(p), WORTH_HAVING))
+    if (stages < least_of(chart_height(p), ROWS_MIN))
         return;
     struct area table = split_top(&rest, stages);
     draw_pipe_stages(p, &table);
@@ -97,7 +97,7 @@ void draw_pipe_overview(const struct picture *p, const struct area *area)
     struct area rest = *area;
     bool both;
     if (!draw_top(p, &rest, &both) ||
-        rest.height < least_of(chart_height(p), WORTH_HAVING))
+        rest.height < least_of(chart_height(p), ROWS_MIN))
         return;
     if (rest.width < SIDE_BY_SIDE) {
         draw_pipe_stages(p, &rest);

@@ -10,7 +10,7 @@
  */
 #include "draw.h"
 
-enum { SIDE_BY_SIDE = 66, CLOCKS_WIDTH = 43, WORTH_HAVING = 4 };
+enum { SIDE_BY_SIDE = 66, CLOCKS_WIDTH = 43, ROWS_MIN = 4 };
 
 static int least_of(int a, int b)
 {
@@ -37,7 +37,7 @@ void draw_ps(const struct picture *p, const struct area *area)
     int height = area->height;
     int servers = least_of(draw_servers_height(p), height / 2);
     int slots = least_of(draw_slots_height(p, area->width), height - servers);
-    if (height - servers - slots < WORTH_HAVING)
+    if (height - servers - slots < ROWS_MIN)
         slots = height - servers;
     struct area top = area_part(area, 0, 0, area->width, servers);
     struct area middle = area_part(area, 0, servers, area->width, slots);

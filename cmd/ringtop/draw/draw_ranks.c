@@ -238,11 +238,11 @@ void draw_ranks(const struct picture *p, const struct area *area)
     unsigned gone = 0; /* they are last */
     while (gone < count && !state_minds(p->state, order[count - 1 - gone]))
         gone++;
-    bool cut = count > rows && rows > 0;
-    rows -= cut;
+    bool truncated = count > rows && rows > 0;
+    rows -= truncated;
     unsigned top = table_top(&table, p, order, count, (int)rows);
     for (unsigned i = 0; i < rows && top + i < count; i++)
         table_row(&table, p, area, 1 + (int)i, order[top + i]);
-    if (cut)
+    if (truncated)
         report_rest(area, count - rows, gone);
 }

@@ -30,7 +30,7 @@ static unsigned count_parts(const struct ps_members *ps, enum ps_part what)
 }
 
 /* ", closes with 3" of kofn:3. */
-static void print_rule(const struct ps_members *ps, char *out, size_t size)
+static void print_quorum(const struct ps_members *ps, char *out, size_t size)
 {
     unsigned k = 0;
     *out = 0;
@@ -45,15 +45,15 @@ static struct area draw_round(const struct picture *p, const struct area *area)
                                         STYLE_GOOD};
     const struct ps_members *ps = &p->state->ps;
     const struct ps_round *r = &ps->round;
-    char rule[32];
+    char quorum[32];
     struct area body = *area;
-    print_rule(ps, rule, sizeof rule);
+    print_quorum(ps, quorum, sizeof quorum);
     if (r->known)
         body = draw_title(p, area,
                           "batch %" PRIu64 " of data epoch %" PRIu64
                           ": %u of %u parts done%s",
                           r->batch, r->epoch, count_parts(ps, PART_DONE),
-                          r->parts, rule);
+                          r->parts, quorum);
     else
         body = draw_title(p, area, "no work item granted yet");
     int x = 1;

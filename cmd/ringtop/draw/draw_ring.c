@@ -143,8 +143,8 @@ static void write_inside(struct scene *s, enum style style, const char *text)
 }
 
 /* As near to `percent` of the way as there is room, preferably before it. */
-static bool draw_on_way(const struct scene *s, int from, int to, bool clockwise,
-                        int percent, const char *text)
+static bool draw_on_path(const struct scene *s, int from, int to,
+                         bool clockwise, int percent, const char *text)
 {
     for (int off = 0; off <= 200; off++) {
         int there = off <= 100 ? percent - off : percent + off - 100;
@@ -174,8 +174,8 @@ static bool draw_on_edge(const struct scene *s, const struct inflight *inflight)
     snprintf(text, sizeof text, "c%" PRIu32, inflight->chunk);
     double progress =
         inflight_progress(&state->inflights, inflight, state->now_ns);
-    return draw_on_way(s, position_on_path(s, from), position_on_path(s, to),
-                       next, (int)(100 * progress), text);
+    return draw_on_path(s, position_on_path(s, from), position_on_path(s, to),
+                        next, (int)(100 * progress), text);
 }
 
 static void draw_chunk(struct scene *s, const struct inflight *inflight)
@@ -202,7 +202,7 @@ static void draw_gone(struct scene *s)
     }
 }
 
-static void draw_chunks_under_way(struct scene *s)
+static void draw_inflights(struct scene *s)
 {
     const struct inflights *inflights = &s->picture->state->inflights;
     for (unsigned i = 0; i < inflights->count; i++)
@@ -233,7 +233,7 @@ static void list_chunks(const struct picture *p, const struct area *area)
 
 /* ---- */
 
-static unsigned under_way(const struct inflights *inflights)
+static unsigned count_inflights(const struct inflights *inflights)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < inflights->count; i++)
@@ -252,7 +252,7 @@ static bool fits(const struct scene *s)
 void draw_ring(const struct picture *p, const struct area *area)
 {
     struct area body = draw_title(p, area, "ring: %u chunks in flight",
-                                  under_way(&p->state->inflights));
+                                  count_inflights(&p->state->inflights));
     struct scene s = {
         .picture = p,
         .area = &body,
@@ -271,5 +271,5 @@ void draw_ring(const struct picture *p, const struct area *area)
     for (unsigned i = 0; i < s.count; i++)
         draw_member(&s, i);
     draw_gone(&s);
-    draw_chunks_under_way(&s);
+    draw_inflights(&s);
 }

@@ -52,10 +52,10 @@ static void draw_cell(const struct picture *p, const struct area *area, int x,
     static const struct {
         char glyph;
         enum style style;
-    } looks[] = {[GW_PS_NOT_HERE] = {'.', STYLE_DIM},
-                 [GW_PS_PRIMARY] = {'P', STYLE_GOOD},
-                 [GW_PS_SECONDARY] = {'s', STYLE_PLAIN},
-                 [GW_PS_LEARNER] = {'l', STYLE_CHUNK}};
+    } symbols[] = {[GW_PS_NOT_HERE] = {'.', STYLE_DIM},
+                   [GW_PS_PRIMARY] = {'P', STYLE_GOOD},
+                   [GW_PS_SECONDARY] = {'s', STYLE_PLAIN},
+                   [GW_PS_LEARNER] = {'l', STYLE_CHUNK}};
     const struct ps_members *ps = &p->state->ps;
     unsigned role = ps->slots[slot].roles[server];
     if (ps->slots[slot].lost)
@@ -63,7 +63,8 @@ static void draw_cell(const struct picture *p, const struct area *area, int x,
     else if (role == GW_PS_SECONDARY && ps_primary(ps, slot) < 0)
         area_put(area, x, y, STYLE_WARN, 's');
     else
-        area_put(area, x, y, looks[role].style, (uint32_t)looks[role].glyph);
+        area_put(area, x, y, symbols[role].style,
+                 (uint32_t)symbols[role].glyph);
 }
 
 static void draw_ruler(const struct area *area, int y, unsigned first,
@@ -81,8 +82,8 @@ static int draw_band(const struct picture *p, const struct area *area, int y,
 {
     unsigned end = first + m->width < m->slots ? first + m->width : m->slots;
     int rows = area->height - y;
-    bool ruled = rows > (int)m->servers;
-    if (ruled)
+    bool has_ruler = rows > (int)m->servers;
+    if (has_ruler)
         draw_ruler(area, y++, first, end);
     unsigned top = list_top(p->view->rank_top, m->servers, area->height - y);
     for (unsigned i = top; i < m->servers && y < area->height; i++, y++) {

@@ -60,9 +60,9 @@ int ring_path_member(const struct ring_path *p, unsigned i, unsigned count)
 int ring_path_between(const struct ring_path *p, int from, int to,
                       int clockwise, double progress)
 {
-    int way = wrap(p, clockwise ? to - from : from - to);
-    if (way == 0)
-        way = ring_path_length(p);
-    int gone = (int)(progress * way);
+    int distance = wrap(p, clockwise ? to - from : from - to);
+    if (distance == 0)
+        distance = ring_path_length(p);
+    int gone = (int)(progress * distance);
     return wrap(p, clockwise ? from + gone : from - gone);
 }

@@ -86,13 +86,13 @@ void table_list(const struct table *table, const struct picture *p,
                 const char *one)
 {
     int rows = area->height > 1 ? area->height - 1 : 0;
-    bool cut = count > (unsigned)rows && rows > 1;
-    rows -= cut;
+    bool truncated = count > (unsigned)rows && rows > 1;
+    rows -= truncated;
     unsigned top = table_top(table, p, order, count, rows);
     table_heading(table, area);
     for (int y = 1; y <= rows && top < count; y++)
         table_row(table, p, area, y, order[top++]);
-    if (cut)
+    if (truncated)
         area_print(area, 1, area->height - 1, STYLE_DIM,
                    "%u more %ss; Up and Down scroll", count - (unsigned)rows,
                    one);

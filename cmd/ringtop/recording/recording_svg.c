@@ -21,13 +21,13 @@ enum { ROW = 17, EDGE = 10, BASELINE = 13 };
 
 /* The colours of a style on a dark ground. Without colours only weight and
  * reverse remain. */
-struct look {
+struct svg_style {
     const char *ink, *ground;
     bool bold;
 };
 #define INK    "#d8dee4"
 #define GROUND "#161b22"
-static const struct look colored[STYLES] = {
+static const struct svg_style colored[STYLES] = {
     [STYLE_PLAIN] = {INK, NULL, false},
     [STYLE_BAR] = {GROUND, "#56b6c2", false},
     [STYLE_STRONG] = {"#ffffff", NULL, true},
@@ -41,7 +41,7 @@ static const struct look colored[STYLES] = {
     [STYLE_BACKWARD_INPUT] = {GROUND, "#c69026", false},
     [STYLE_BACKWARD_WEIGHT] = {GROUND, "#56b6c2", false},
 };
-static const struct look plain[STYLES] = {
+static const struct svg_style plain[STYLES] = {
     [STYLE_PLAIN] = {INK, NULL, false},
     [STYLE_BAR] = {GROUND, INK, false},
     [STYLE_STRONG] = {INK, NULL, true},
@@ -71,7 +71,7 @@ struct version {
 };
 
 struct svg {
-    const struct look *looks;
+    const struct svg_style *styles;
     struct version *versions;
     size_t count;
     size_t *shown; /* by row: its current version + 1 */
@@ -97,7 +97,7 @@ static void put_grounds(FILE *file, const struct svg *svg,
                         const struct grid *grid, int y)
 {
     for (int x = 0, end; x < grid->width; x = end) {
-        const char *ground = svg->looks[grid_at(grid, x, y)->style].ground;
+        const char *ground = svg->styles[grid_at(grid, x, y)->style].ground;
         end = end_of_style(grid, x, y);
         if (ground)
             fprintf(file,
@@ -184,7 +184,7 @@ static struct version *add_version(struct svg *svg, int y, char *text)
     return &more[svg->count++];
 }
 
-static bool is_seen_from(struct version *version, uint64_t from_ns)
+static bool begin_span(struct version *version, uint64_t from_ns)
 {
     struct span *more =
         realloc(version->spans, (version->count + 1) * sizeof *more);
@@ -195,8 +195,8 @@ static bool is_seen_from(struct version *version, uint64_t from_ns)
     return true;
 }
 
-static bool take_row(struct svg *svg, const struct grid *grid, int y,
-                     uint64_t time_ns)
+static bool capture_row(struct svg *svg, const struct grid *grid, int y,
+                        uint64_t time_ns)
 {
     char *text = row_text(svg, grid, y);
     struct version *version = text ? find_version(svg, y, text) : NULL;
@@ -216,14 +216,14 @@ static bool take_row(struct svg *svg, const struct grid *grid, int y,
         before->spans[before->count - 1].to_ns = time_ns;
     }
     svg->shown[y] = index + 1;
-    return is_seen_from(version, time_ns);
+    return begin_span(version, time_ns);
 }
 
-static enum gw_err take_picture(void *developer, const struct grid *grid,
-                                uint64_t time_ns, struct gw_error *why)
+static enum gw_err capture_picture(void *developer, const struct grid *grid,
+                                   uint64_t time_ns, struct gw_error *why)
 {
     for (int y = 0; y < grid->height; y++)
-        if (!take_row(developer, grid, y, time_ns - FRAME_NS))
+        if (!capture_row(developer, grid, y, time_ns - FRAME_NS))
             return gw_fail(why, GW_ENOMEM, "a picture of the film");
     return GW_OK;
 }
@@ -246,13 +246,13 @@ static void put_head(FILE *file, const struct svg *svg, const struct grid *grid,
             "@media (prefers-reduced-motion:reduce){g{animation:none}}\n",
             width, height, width, height, (double)end_ns * 1e-9);
     for (int style = STYLE_PLAIN + 1; style < STYLES; style++)
-        fprintf(file, ".s%d{fill:%s%s}\n", style, svg->looks[style].ink,
-                svg->looks[style].bold ? ";font-weight:700" : "");
+        fprintf(file, ".s%d{fill:%s%s}\n", style, svg->styles[style].ink,
+                svg->styles[style].bold ? ";font-weight:700" : "");
 }
 
 /* Hidden at 0 %, unless it is visible from the start. */
-static void put_rule(FILE *file, size_t number, const struct version *version,
-                     uint64_t end_ns)
+static void put_keyframes(FILE *file, size_t number,
+                          const struct version *version, uint64_t end_ns)
 {
     fprintf(file, "@keyframes k%zu{", number);
     if (version->spans[0].from_ns > 0)
@@ -297,7 +297,7 @@ static enum gw_err put_page(const struct svg *svg, FILE *file,
     put_head(file, svg, grid, end_ns);
     for (size_t i = 0; i < svg->count; i++)
         if (*svg->versions[i].text && moves(&svg->versions[i]))
-            put_rule(file, i, &svg->versions[i], end_ns);
+            put_keyframes(file, i, &svg->versions[i], end_ns);
     fprintf(file, "</style>\n<rect width=\"100%%\" height=\"100%%\" rx=\"6\" "
                   "fill=\"" GROUND "\"/>\n<g fill=\"" INK "\">\n");
     for (size_t i = 0; i < svg->count; i++)
@@ -319,7 +319,7 @@ static void svg_fini(struct svg *svg)
 enum gw_err recording_svg(struct show *show, FILE *file, bool color,
                           struct gw_error *why)
 {
-    struct svg svg = {.looks = color ? colored : plain};
+    struct svg svg = {.styles = color ? colored : plain};
     const struct grid *grid = &show->grid;
     uint64_t end_ns = 0;
     enum gw_err err = GW_OK;
@@ -327,7 +327,8 @@ enum gw_err recording_svg(struct show *show, FILE *file, bool color,
     if (!svg.shown)
         err = gw_fail(why, GW_ENOMEM, "a film");
     if (!err)
-        err = recording_play(show, FRAME_NS, take_picture, &svg, &end_ns, why);
+        err =
+            recording_play(show, FRAME_NS, capture_picture, &svg, &end_ns, why);
     if (!err)
         err = put_page(&svg, file, grid, end_ns + REST_NS, why);
     svg_fini(&svg);

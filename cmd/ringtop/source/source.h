@@ -20,10 +20,10 @@ struct source {
      * NULL: none. The function is NULL if there never is one. */
     json_t *(*status)(struct source *source);
     void (*close)(struct source *source);
-    int fd;          /* readable when there may be events; -1: poll */
-    bool live;       /* events come as they happen */
-    const char *run; /* the attached run; NULL: none */
-    bool looks_only; /* the run is read-only (common/announce.h) */
+    int fd;            /* readable when there may be events; -1: poll */
+    bool live;         /* events come as they happen */
+    const char *run;   /* the attached run; NULL: none */
+    bool is_read_only; /* the run is read-only (common/announce.h) */
     const struct gw_event *known; /* the state before the first event */
     size_t known_count;
     /* A reader that cannot keep up skips the missed events and continues with

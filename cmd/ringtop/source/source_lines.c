@@ -31,7 +31,7 @@ struct lines {
 };
 
 /* The line at `begin`, terminated in place; NULL when it is incomplete. */
-static char *take_line(struct lines *l)
+static char *pop_line(struct lines *l)
 {
     char *from = l->buffer + l->scanned;
     char *newline = memchr(from, '\n', l->end - l->scanned);
@@ -56,8 +56,8 @@ static enum gw_err parse(const struct lines *l, const char *line,
 }
 
 /* The rest without an end of line. */
-static enum gw_err take_rest(struct lines *l, struct gw_event *event,
-                             struct gw_error *why)
+static enum gw_err pop_rest(struct lines *l, struct gw_event *event,
+                            struct gw_error *why)
 {
     size_t bytes = l->end - l->begin;
     char *rest = l->buffer + l->begin;
@@ -125,7 +125,7 @@ static enum gw_err lines_next(struct source *source, uint64_t deadline_ns,
 {
     struct lines *l = (struct lines *)source;
     for (bool filled = false;; filled = true) {
-        char *line = take_line(l);
+        char *line = pop_line(l);
         if (line && l->skipping)
             l->skipping = false;
         else if (line && line[strspn(line, " \t\r")])
@@ -133,7 +133,7 @@ static enum gw_err lines_next(struct source *source, uint64_t deadline_ns,
         if (line)
             continue;
         if (l->ended)
-            return take_rest(l, event, why);
+            return pop_rest(l, event, why);
         if (filled && (interrupted || gw_now_ns() >= deadline_ns))
             return GW_PENDING;
         enum gw_err err = reserve_line(l, why);

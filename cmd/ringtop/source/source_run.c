@@ -10,7 +10,7 @@
 
 #include "common/rpc_client.h"
 #include "ringtop/state/pipe_state.h"
-#include "status_watch.h"
+#include "status_poller.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum { KNOWN_MAX = 2 * GW_RING_NODES + 2 + PIPE_STAGES };
 struct run_source {
     struct source source;
     struct rpc_client *client;
-    struct status_watch *watch;       /* NULL: the run has no servers */
+    struct status_poller *poller;     /* NULL: the run has no servers */
     struct gw_event known[KNOWN_MAX]; /* from the status */
     unsigned counted;
     uint64_t youngest_ns; /* the newest of the counted events */
@@ -145,7 +145,7 @@ static void know_stages(struct run_source *r, const json_t *pipeline)
 
 /* Is the run read-only? Its tool lists the verbs, and orders are not among
  * them. */
-static bool looks_only(const json_t *status)
+static bool is_read_only(const json_t *status)
 {
     const json_t *verbs = json_object_get(status, "verbs"), *verb;
     size_t i;
@@ -173,7 +173,7 @@ static void know_status(struct run_source *r, const json_t *status)
     event.epoch =
         (uint32_t)json_integer_value(json_object_get(status, "epoch"));
     const json_t *nodes = json_object_get(status, "nodes");
-    r->source.looks_only = looks_only(status);
+    r->source.is_read_only = is_read_only(status);
     know_stages(r, json_object_get(status, "pipeline"));
     event.value = (int64_t)json_array_size(json_object_get(status, "ring"));
     if (has_servers(status))
@@ -203,10 +203,10 @@ static enum gw_err learn_members(struct run_source *r, struct gw_error *why)
         return err;
     know_status(r, status);
     bool more = json_is_array(json_object_get(status, "controller_list"));
-    if (more && !r->watch)
-        err = status_watch_new(rpc_client_run(r->client), &r->watch, why);
+    if (more && !r->poller)
+        err = status_poller_new(rpc_client_run(r->client), &r->poller, why);
     if (more && !err)
-        status_watch_give(r->watch, status);
+        status_poller_set(r->poller, status);
     json_decref(status);
     return err;
 }
@@ -270,13 +270,13 @@ static enum gw_err run_next(struct source *source, uint64_t deadline_ns,
 static json_t *run_status(struct source *source)
 {
     struct run_source *r = (struct run_source *)source;
-    return r->watch ? status_watch_take(r->watch) : NULL;
+    return r->poller ? status_poller_pop(r->poller) : NULL;
 }
 
 static void run_close(struct source *source)
 {
     struct run_source *r = (struct run_source *)source;
-    status_watch_destroy(&r->watch);
+    status_poller_destroy(&r->poller);
     rpc_client_close(&r->client);
     free(r);
 }

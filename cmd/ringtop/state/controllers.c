@@ -49,7 +49,7 @@ static void on_leader(struct controllers *cs, const struct gw_event *e,
     for (unsigned i = 0; i < cs->count; i++)
         cs->list[i].follows = cs->leader;
     snprintf(c->state, sizeof c->state, "alive");
-    event_log_write(log, e->time_ns, WEIGHT_NOTE,
+    event_log_write(log, e->time_ns, WEIGHT_INFO,
                     "controller %d leads in term %" PRId64, cs->leader,
                     e->value);
 }
@@ -63,7 +63,7 @@ static void on_vote(struct controllers *cs, const struct gw_event *e,
         return;
     c->voted_for = whom;
     c->voted_in = c->term = (uint64_t)e->value;
-    event_log_write(log, e->time_ns, WEIGHT_NOTE,
+    event_log_write(log, e->time_ns, WEIGHT_INFO,
                     "controller %d votes for controller %d in term %" PRId64,
                     controller_number(cs, c), whom, e->value);
 }

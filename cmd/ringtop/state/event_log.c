@@ -73,7 +73,7 @@ static void write_line(struct event_log *j, uint64_t time_ns, uint32_t op)
                  op);
     if (j->others > 0)
         snprintf(others, sizeof others, ", and %u others", j->others);
-    event_log_write(j, time_ns, WEIGHT_NOTE, "%s %s: %s%s%s", ops, j->kind,
+    event_log_write(j, time_ns, WEIGHT_INFO, "%s %s: %s%s%s", ops, j->kind,
                     took, j->ops > 1 ? " each" : "", others)
         ->ops = true;
 }

@@ -8,7 +8,7 @@
 
 #include <gradwire/gradwire.h>
 
-enum weight { WEIGHT_NOTE, WEIGHT_GOOD, WEIGHT_WARN, WEIGHT_BAD };
+enum weight { WEIGHT_INFO, WEIGHT_GOOD, WEIGHT_WARN, WEIGHT_BAD };
 
 enum { EVENT_LOG_KEPT = 256, ENTRY_BYTES = 104 };
 

@@ -67,7 +67,7 @@ static bool is_over(const struct failover *f)
 }
 
 /* The open failover of the member, a new one if there is none. */
-static struct failover *story_of(struct failovers *fs, uint32_t who)
+static struct failover *failover_of(struct failovers *fs, uint32_t who)
 {
     for (unsigned i = 0; i < fs->count; i++)
         if (fs->list[i].who == who && !is_over(&fs->list[i]))
@@ -86,7 +86,7 @@ static void noticed(struct failovers *fs, const struct gw_event *event,
     if (event->peer == GW_NONE)
         return;
     if (event->peer != event->rank) {
-        struct failover *f = story_of(fs, event->peer);
+        struct failover *f = failover_of(fs, event->peer);
         if (f->noticed_by == GW_NONE)
             f->noticed_by = event->rank;
         reach(f, NOTICED, event->time_ns);
@@ -106,7 +106,7 @@ static void noticed(struct failovers *fs, const struct gw_event *event,
             ->failover = true;
 }
 
-void failovers_heard(struct failovers *fs, uint32_t who)
+void failovers_clear_suspect(struct failovers *fs, uint32_t who)
 {
     for (unsigned i = fs->count; i-- > 0;) {
         struct failover *f = &fs->list[i];
@@ -132,12 +132,12 @@ static void member(struct failovers *fs, const struct gw_event *event,
         return;
     bool dead = event->value == GW_MEMBER_DEAD;
     if (dead)
-        reach(story_of(fs, event->rank), DECLARED_DEAD, event->time_ns);
+        reach(failover_of(fs, event->rank), DECLARED_DEAD, event->time_ns);
     else
-        failovers_heard(fs, event->rank);
+        failovers_clear_suspect(fs, event->rank);
     enum weight weight = dead                               ? WEIGHT_BAD
                          : event->value == GW_MEMBER_PARKED ? WEIGHT_WARN
-                                                            : WEIGHT_NOTE;
+                                                            : WEIGHT_INFO;
     char who[24];
     event_log_write(log, event->time_ns, weight, "%s %s",
                     failovers_name(fs, event->rank, who), texts[event->value])
@@ -156,7 +156,7 @@ static void view(struct failovers *fs, const struct gw_event *event,
         f->members = event->value;
         f->done = 0;
     }
-    event_log_write(log, event->time_ns, WEIGHT_NOTE,
+    event_log_write(log, event->time_ns, WEIGHT_INFO,
                     "epoch %" PRIu32 ": %" PRId64 " members", event->epoch,
                     event->value)
         ->failover = true;
@@ -187,7 +187,7 @@ static void decided(struct failovers *fs, const struct gw_event *event,
     }
     if (fresh)
         event_log_write(
-            log, event->time_ns, WEIGHT_NOTE,
+            log, event->time_ns, WEIGHT_INFO,
             event->value == 0
                 ? "op %" PRIu32 ": forward, with the dead rank's data"
                 : "op %" PRIu32 ": exclude, without the dead rank's data",

@@ -50,7 +50,7 @@ void failovers_declared_dead(struct failovers *failovers, uint32_t who,
 void failovers_event(struct failovers *failovers, const struct gw_event *event,
                      struct event_log *log);
 /* The member has given a sign of life. */
-void failovers_heard(struct failovers *failovers, uint32_t who);
+void failovers_clear_suspect(struct failovers *failovers, uint32_t who);
 /* "noticed", "confirmed", "view", "decided", "resumed". */
 const char *stage_name(enum stage stage);
 /* The time of the first stage reached. */

@@ -103,7 +103,7 @@ void op_action(struct op *op, const struct applied *action)
 {
     if (action->dst >= RANKS_MAX || action->src >= RANKS_MAX ||
         action->chunk >= CHUNKS_MAX || !grow_op(op)) {
-        op->cut = true;
+        op->truncated = true;
         return;
     }
     op->epochs |= op->count > 0 && op->actions[0].epoch != action->epoch;

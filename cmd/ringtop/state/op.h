@@ -29,7 +29,7 @@ struct op {
     unsigned chunks, steps;
     struct applied *actions;
     size_t count, room;
-    bool cut;       /* more was applied than is kept */
+    bool truncated; /* more was applied than is kept */
     bool partial;   /* some actions were not seen */
     bool epochs;    /* its actions are of several epochs */
     bool evaluated; /* `sets` includes all actions */

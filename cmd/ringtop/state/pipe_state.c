@@ -65,7 +65,7 @@ static void begin_pipeline(struct pipe *pipe, const struct gw_event *e,
     pipe->chunks = e->chunk;
     pipe->predicted_ns = e->value > 0 ? (uint64_t)e->value : 0;
     format_ns(pipe->predicted_ns, predicted);
-    event_log_write(log, e->time_ns, WEIGHT_NOTE,
+    event_log_write(log, e->time_ns, WEIGHT_INFO,
                     "a pipeline of %u stages, %u micro-batches%s%s",
                     pipe->stages, pipe->micros,
                     pipe->predicted_ns ? ": predicted step time " : "",
@@ -165,7 +165,7 @@ static struct pipe_pass *add_pass(struct pipe_lane *lane)
         }
     }
     if (lane->count == lane->room) {
-        lane->cut = true;
+        lane->truncated = true;
         return NULL;
     }
     return &lane->passes[lane->count++];
@@ -188,7 +188,7 @@ static void on_begin(struct pipe *pipe, unsigned stage,
         before->end_ns = e->time_ns;
         step->partial = true;
     }
-    if (before && e->time_ns > before->end_ns && !lane->cut)
+    if (before && e->time_ns > before->end_ns && !lane->truncated)
         lane->wait_ns += e->time_ns - before->end_ns;
     struct pipe_pass *pass = add_pass(lane);
     if (pass)
@@ -221,7 +221,7 @@ static void report_step(struct pipe *pipe, const struct pipe_step *step,
                  pipe->reported.first, step->step);
     else
         snprintf(number, sizeof number, " %" PRIu32, step->step);
-    event_log_write(log, step->end_ns, WEIGHT_NOTE,
+    event_log_write(log, step->end_ns, WEIGHT_INFO,
                     "step%s: %s%s, bubble %.1f %%", number, took,
                     pipe->reported.steps > 1 ? " each" : "",
                     100 * pipe->reported.bubble / (double)pipe->reported.steps);
@@ -255,14 +255,14 @@ static void on_end(struct pipe *pipe, unsigned stage, const struct gw_event *e,
         pass->end_ns =
             e->time_ns > pass->begin_ns ? e->time_ns : pass->begin_ns;
         lane->busy_ns += pass->end_ns - pass->begin_ns;
-    } else if (!lane->cut) {
+    } else if (!lane->truncated) {
         step->partial = true;
     }
     step->end_ns = e->time_ns > step->end_ns ? e->time_ns : step->end_ns;
     lane->done[e->value]++;
     lane->held = e->bytes;
     lane->peak = e->bytes > lane->peak ? e->bytes : lane->peak;
-    step->partial |= lane->cut;
+    step->partial |= lane->truncated;
     if (pipe_lane_done(pipe, lane))
         finish_step(pipe, step, log);
 }

@@ -29,7 +29,7 @@ struct pipe_pass {
 struct pipe_lane {
     struct pipe_pass *passes;
     unsigned count, room;
-    bool cut; /* there were more than are kept */
+    bool truncated; /* there were more than are kept */
     unsigned done[GW_PASS_KINDS];
     uint64_t held, peak; /* activations: now, the most */
     uint64_t busy_ns;    /* of passes that have ended */

@@ -37,9 +37,9 @@ static void on_member(struct ps_members *ps, const struct gw_event *e,
     const char *state = state_word(e->value);
     bool there = ps_is_there(state);
     unsigned number = e->rank - PS_SERVER_NODE;
-    struct ps_worker_state *worker = ps_meet_worker(ps, e->rank);
+    struct ps_worker_state *worker = ps_worker_of(ps, e->rank);
     struct ps_server *server =
-        e->rank >= PS_SERVER_NODE ? ps_meet_server(ps, number) : NULL;
+        e->rank >= PS_SERVER_NODE ? ps_server_of(ps, number) : NULL;
     if (worker) {
         snprintf(worker->state, sizeof worker->state, "%s", state);
         if (there)
@@ -48,7 +48,7 @@ static void on_member(struct ps_members *ps, const struct gw_event *e,
             ps_worker_goes(ps, e->rank, e->time_ns);
         const struct ps_worker_state before = *worker;
         worker->in_hand &= there;
-        ps_round_unit(ps, &before, worker);
+        ps_round_work_item(ps, &before, worker);
     }
     if (!server)
         return;
@@ -58,7 +58,7 @@ static void on_member(struct ps_members *ps, const struct gw_event *e,
     else
         bury_server(ps, number, e->time_ns);
     if (ps->here)
-        ps_look_for_loss(ps, e->time_ns, log);
+        ps_find_lost_slots(ps, e->time_ns, log);
 }
 
 /* ---- slots ---- */
@@ -71,17 +71,17 @@ static void on_slot(struct ps_members *ps, const struct gw_event *e,
         e->chunk >= GW_PS_SLOTS_MAX || e->value < 0 || e->value > GW_PS_LEARNER)
         return;
     ps->here = true;
-    (void)ps_meet_server(ps, number);
+    (void)ps_server_of(ps, number);
     ps_set_role(ps, e->chunk, number, (enum gw_ps_role)e->value);
     if (e->value != GW_PS_PRIMARY)
-        ps_look_for_loss(ps, e->time_ns, log);
+        ps_find_lost_slots(ps, e->time_ns, log);
 }
 
 /* ---- clocks ---- */
 
 static void on_clock(struct ps_members *ps, const struct gw_event *e)
 {
-    struct ps_worker_state *worker = ps_meet_worker(ps, e->rank);
+    struct ps_worker_state *worker = ps_worker_of(ps, e->rank);
     if (!worker || e->step == GW_NONE)
         return;
     const struct ps_worker_state before = *worker;
@@ -96,9 +96,9 @@ static void on_clock(struct ps_members *ps, const struct gw_event *e)
     if (worker->in_hand && e->value >= 0)
         ps->seen[e->value < GW_PS_STALENESS_MAX ? e->value
                                                 : GW_PS_STALENESS_MAX]++;
-    ps_round_unit(ps, &before, worker);
+    ps_round_work_item(ps, &before, worker);
     if (finished)
-        ps_unit_finished(ps, e->rank);
+        ps_work_item_finished(ps, e->rank);
 }
 
 void ps_event(struct ps_members *ps, const struct gw_event *event,

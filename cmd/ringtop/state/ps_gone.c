@@ -59,7 +59,7 @@ void ps_worker_goes(struct ps_members *ps, unsigned number, uint64_t now_ns)
     worker->passed = !worker->in_hand;
 }
 
-void ps_unit_finished(struct ps_members *ps, unsigned worker)
+void ps_work_item_finished(struct ps_members *ps, unsigned worker)
 {
     for (unsigned w = 0; w < ps->worker_count; w++)
         if (w != worker && ps->workers[w].gone_ns > 0)
@@ -99,8 +99,8 @@ static void end_member(struct failovers *failovers, uint32_t who, bool out,
     failovers_resume(failovers, who, now_ns, log);
 }
 
-void ps_end_stories(const struct ps_members *ps, struct failovers *failovers,
-                    uint64_t now_ns, struct event_log *log)
+void ps_end_failovers(const struct ps_members *ps, struct failovers *failovers,
+                      uint64_t now_ns, struct event_log *log)
 {
     if (!ps->here || failovers->count == 0)
         return;

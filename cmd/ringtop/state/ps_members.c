@@ -12,12 +12,13 @@ void ps_init(struct ps_members *ps)
 {
     *ps = (struct ps_members){.loss = (double)NAN};
     for (unsigned w = 0; w < PS_WORKERS; w++)
-        ps->workers[w].waited = ps->workers[w].units_per_second = (double)NAN;
+        ps->workers[w].waited = ps->workers[w].work_items_per_second =
+            (double)NAN;
 }
 
 /* ---- its parts ---- */
 
-struct ps_server *ps_meet_server(struct ps_members *ps, unsigned number)
+struct ps_server *ps_server_of(struct ps_members *ps, unsigned number)
 {
     if (number >= PS_SERVERS)
         return NULL;
@@ -30,7 +31,7 @@ struct ps_server *ps_meet_server(struct ps_members *ps, unsigned number)
     return server;
 }
 
-struct ps_worker_state *ps_meet_worker(struct ps_members *ps, unsigned number)
+struct ps_worker_state *ps_worker_of(struct ps_members *ps, unsigned number)
 {
     if (number >= PS_WORKERS)
         return NULL;
@@ -61,7 +62,7 @@ void ps_set_role(struct ps_members *ps, unsigned number, unsigned server,
     if (role == GW_PS_PRIMARY)
         dethrone(slot, server);
     slot->roles[server] = (unsigned char)role;
-    slot->placed |= role != GW_PS_NOT_HERE;
+    slot->was_assigned |= role != GW_PS_NOT_HERE;
     if (number >= ps->slot_count)
         ps->slot_count = number + 1;
 }
@@ -76,13 +77,13 @@ static bool is_held(const struct ps_slot *slot)
     return false;
 }
 
-void ps_look_for_loss(struct ps_members *ps, uint64_t now_ns,
-                      struct event_log *log)
+void ps_find_lost_slots(struct ps_members *ps, uint64_t now_ns,
+                        struct event_log *log)
 {
     unsigned fresh = 0, first = 0;
     for (unsigned i = ps->slot_count; i-- > 0;) {
         struct ps_slot *slot = &ps->slots[i];
-        bool lost = slot->placed && !is_held(slot);
+        bool lost = slot->was_assigned && !is_held(slot);
         if (lost && !slot->lost) {
             fresh++;
             first = i;
@@ -129,8 +130,8 @@ unsigned ps_unserved(const struct ps_members *ps)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < ps->slot_count; i++)
-        count +=
-            ps->slots[i].placed && !ps->slots[i].lost && ps_primary(ps, i) < 0;
+        count += ps->slots[i].was_assigned && !ps->slots[i].lost &&
+                 ps_primary(ps, i) < 0;
     return count;
 }
 

@@ -53,14 +53,14 @@ struct ps_worker_state {
     uint64_t clock;
     bool in_hand; /* it has a unit: */
     uint64_t epoch, batch;
-    unsigned part, parts;    /* parts 0: unknown */
-    double waited;           /* share of its time; NaN */
-    double units_per_second; /* NaN: only in a status */
+    unsigned part, parts;         /* parts 0: unknown */
+    double waited;                /* share of its time; NaN */
+    double work_items_per_second; /* NaN: only in a status */
 };
 
 struct ps_slot {
     unsigned char roles[PS_SERVERS]; /* enum gw_ps_role */
-    bool placed;                     /* it has had a server */
+    bool was_assigned;               /* it has had a server */
     bool lost;                       /* no server has it any more */
     uint64_t rows, learner_rows;     /* by a status: of primary and learner */
 };
@@ -88,7 +88,7 @@ struct ps_clock {
     bool reported; /* by a status */
     char mode[24];
     uint64_t epoch, epochs, batch, batches;
-    uint64_t closed, units, expected, dropped, redone;
+    uint64_t closed, work_items, expected, dropped, redone;
     uint64_t staleness[GW_PS_STALENESS_MAX + 1];
     bool done;
 };
@@ -134,8 +134,8 @@ void ps_status(struct ps_members *ps, const json_t *status, uint64_t now_ns,
 /* Ends the failovers of members whose work has been taken over, as far as is
  * known, and writes a line about each. To be called after every event and
  * status. */
-void ps_end_stories(const struct ps_members *ps, struct failovers *failovers,
-                    uint64_t now_ns, struct event_log *log);
+void ps_end_failovers(const struct ps_members *ps, struct failovers *failovers,
+                      uint64_t now_ns, struct event_log *log);
 
 /* ---- ps_requests.c ---- */
 
@@ -143,8 +143,9 @@ void ps_request_begins(struct ps_members *ps, const struct gw_event *event);
 void ps_request_ends(struct ps_members *ps, const struct gw_event *event);
 /* The worker's unit has ended: it has finished it or has gone; `worker` is its
  * present state. */
-void ps_round_unit(struct ps_members *ps, const struct ps_worker_state *before,
-                   const struct ps_worker_state *worker);
+void ps_round_work_item(struct ps_members *ps,
+                        const struct ps_worker_state *before,
+                        const struct ps_worker_state *worker);
 
 enum ps_part { PART_FREE, PART_ASSIGNED, PART_PUSHED, PART_DONE };
 /* The state of a part of the open round. */
@@ -172,8 +173,8 @@ bool ps_is_there(const char *state);
 /* ---- for ps_members.c, ps_event.c, ps_status.c and ps_gone.c ---- */
 
 /* NULL: not the number of a server, or worker. */
-struct ps_server *ps_meet_server(struct ps_members *ps, unsigned number);
-struct ps_worker_state *ps_meet_worker(struct ps_members *ps, unsigned number);
+struct ps_server *ps_server_of(struct ps_members *ps, unsigned number);
+struct ps_worker_state *ps_worker_of(struct ps_members *ps, unsigned number);
 /* Sets the role of a server in a slot; writes a line when the slot is lost. */
 void ps_set_role(struct ps_members *ps, unsigned slot, unsigned server,
                  enum gw_ps_role role);
@@ -181,9 +182,9 @@ void ps_set_role(struct ps_members *ps, unsigned slot, unsigned server,
 void ps_server_goes(struct ps_members *ps, unsigned server, uint64_t now_ns);
 void ps_worker_goes(struct ps_members *ps, unsigned worker, uint64_t now_ns);
 /* The worker has finished a unit. */
-void ps_unit_finished(struct ps_members *ps, unsigned worker);
+void ps_work_item_finished(struct ps_members *ps, unsigned worker);
 /* Finds slots that no server has any more, and writes a line about them. */
-void ps_look_for_loss(struct ps_members *ps, uint64_t now_ns,
-                      struct event_log *log);
+void ps_find_lost_slots(struct ps_members *ps, uint64_t now_ns,
+                        struct event_log *log);
 
 #endif

@@ -19,7 +19,7 @@ static uint64_t bit(unsigned part)
 /* ---- requests ---- */
 
 /* A free place, or that of the oldest request, which was never answered. */
-static struct ps_request *find_place(struct ps_members *ps)
+static struct ps_request *find_free_request(struct ps_members *ps)
 {
     struct ps_request *oldest = &ps->requests[0];
     for (unsigned i = 0; i < PS_REQUESTS; i++) {
@@ -39,14 +39,14 @@ void ps_request_begins(struct ps_members *ps, const struct gw_event *e)
         server >= PS_SERVERS || e->value < 0 || e->value > 2)
         return;
     ps->here = true;
-    (void)ps_meet_worker(ps, e->rank);
-    *find_place(ps) = (struct ps_request){.used = true,
-                                          .worker = e->rank,
-                                          .server = server,
-                                          .id = e->op,
-                                          .slot = e->chunk,
-                                          .kind = e->value,
-                                          .since_ns = e->time_ns};
+    (void)ps_worker_of(ps, e->rank);
+    *find_free_request(ps) = (struct ps_request){.used = true,
+                                                 .worker = e->rank,
+                                                 .server = server,
+                                                 .id = e->op,
+                                                 .slot = e->chunk,
+                                                 .kind = e->value,
+                                                 .since_ns = e->time_ns};
 }
 
 static struct ps_request *find_request(struct ps_members *ps,
@@ -101,8 +101,9 @@ static bool is_later(const struct ps_worker_state *w, const struct ps_round *r)
            (w->epoch == r->epoch && w->batch > r->batch);
 }
 
-void ps_round_unit(struct ps_members *ps, const struct ps_worker_state *before,
-                   const struct ps_worker_state *w)
+void ps_round_work_item(struct ps_members *ps,
+                        const struct ps_worker_state *before,
+                        const struct ps_worker_state *w)
 {
     struct ps_round *r = &ps->round;
     bool same = before->in_hand && w->in_hand && before->epoch == w->epoch &&

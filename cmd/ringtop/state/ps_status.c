@@ -35,17 +35,17 @@ static unsigned json_node(const json_t *object, const char *name)
 /* ---- nodes ---- */
 
 /* Does the process exist? */
-static bool take_state(char state[PS_WORD], const json_t *node)
+static bool apply_state(char state[PS_WORD], const json_t *node)
 {
     snprintf(state, PS_WORD, "%s", text_of(node, "state", "alive"));
     return ps_is_there(state);
 }
 
-static void take_server(struct ps_members *ps, const json_t *node,
-                        uint64_t now_ns)
+static void apply_server(struct ps_members *ps, const json_t *node,
+                         uint64_t now_ns)
 {
     unsigned number = json_node(node, "node");
-    struct ps_server *s = ps_meet_server(ps, number);
+    struct ps_server *s = ps_server_of(ps, number);
     if (!s)
         return;
     uint64_t pushes = count_of(node, "pushes");
@@ -53,7 +53,7 @@ static void take_server(struct ps_members *ps, const json_t *node,
     if (s->reported && pushes > s->pushes)
         rates_spread(&ps->pushes, number, ps->reported_ns, now_ns,
                      pushes - s->pushes);
-    if (take_state(s->state, node))
+    if (apply_state(s->state, node))
         s->gone_ns = 0;
     else
         ps_server_goes(ps, number, now_ns);
@@ -66,21 +66,21 @@ static void take_server(struct ps_members *ps, const json_t *node,
     s->takeovers = count_of(node, "takeovers");
 }
 
-static void take_worker(struct ps_members *ps, const json_t *node,
-                        uint64_t now_ns)
+static void apply_worker(struct ps_members *ps, const json_t *node,
+                         uint64_t now_ns)
 {
     unsigned number = json_node(node, "node");
-    struct ps_worker_state *w = ps_meet_worker(ps, number);
+    struct ps_worker_state *w = ps_worker_of(ps, number);
     if (!w)
         return;
     const struct ps_worker_state before = *w;
-    if (take_state(w->state, node))
+    if (apply_state(w->state, node))
         w->gone_ns = 0;
     else
         ps_worker_goes(ps, number, now_ns);
     snprintf(w->phase, sizeof w->phase, "%s", text_of(node, "phase", ""));
     if (w->clocked && count_of(node, "clock") > w->clock)
-        ps_unit_finished(ps, number);
+        ps_work_item_finished(ps, number);
     w->clocked = json_is_number(json_object_get(node, "clock"));
     w->clock = count_of(node, "clock");
     w->epoch = count_of(node, "data_epoch");
@@ -90,12 +90,12 @@ static void take_worker(struct ps_members *ps, const json_t *node,
     w->in_hand =
         ps_is_there(w->state) && w->parts > 0 && strcmp(w->phase, "idle") != 0;
     w->waited = real_of(node, "waited_share");
-    w->units_per_second = real_of(node, "units_per_second");
-    ps_round_unit(ps, &before, w);
+    w->work_items_per_second = real_of(node, "units_per_second");
+    ps_round_work_item(ps, &before, w);
 }
 
-static void take_nodes(struct ps_members *ps, const json_t *status,
-                       uint64_t now_ns)
+static void apply_nodes(struct ps_members *ps, const json_t *status,
+                        uint64_t now_ns)
 {
     size_t i;
     json_t *node;
@@ -103,16 +103,16 @@ static void take_nodes(struct ps_members *ps, const json_t *status,
     {
         const char *role = text_of(node, "role", "");
         if (strcmp(role, "server") == 0)
-            take_server(ps, node, now_ns);
+            apply_server(ps, node, now_ns);
         if (strcmp(role, "worker") == 0)
-            take_worker(ps, node, now_ns);
+            apply_worker(ps, node, now_ns);
     }
 }
 
 /* ---- slots ---- */
 
-static void take_role(unsigned char roles[PS_SERVERS], const json_t *server,
-                      enum gw_ps_role role)
+static void apply_role(unsigned char roles[PS_SERVERS], const json_t *server,
+                       enum gw_ps_role role)
 {
     json_int_t number =
         json_is_integer(server) ? json_integer_value(server) : PS_SERVERS;
@@ -120,20 +120,20 @@ static void take_role(unsigned char roles[PS_SERVERS], const json_t *server,
         roles[number] = (unsigned char)role;
 }
 
-static void take_slot(struct ps_members *ps, const json_t *slot)
+static void apply_slot(struct ps_members *ps, const json_t *slot)
 {
     unsigned char roles[PS_SERVERS] = {GW_PS_NOT_HERE};
     unsigned number = json_node(slot, "slot");
     size_t i;
     json_t *server;
     bool serves = integer_of(slot, "serves", 1) != 0;
-    take_role(roles, json_object_get(slot, "learner"), GW_PS_LEARNER);
+    apply_role(roles, json_object_get(slot, "learner"), GW_PS_LEARNER);
     json_array_foreach(json_object_get(slot, "in_sync"), i, server)
     {
-        take_role(roles, server, GW_PS_SECONDARY);
+        apply_role(roles, server, GW_PS_SECONDARY);
     }
-    take_role(roles, json_object_get(slot, "primary"),
-              serves ? GW_PS_PRIMARY : GW_PS_SECONDARY);
+    apply_role(roles, json_object_get(slot, "primary"),
+               serves ? GW_PS_PRIMARY : GW_PS_SECONDARY);
     for (unsigned s = 0; s < PS_SERVERS; s++)
         ps_set_role(ps, number, s, (enum gw_ps_role)roles[s]);
     if (number < GW_PS_SLOTS_MAX) {
@@ -142,22 +142,22 @@ static void take_slot(struct ps_members *ps, const json_t *slot)
     }
     /* Only the term of a lost slot is reported. */
     if (number < GW_PS_SLOTS_MAX && count_of(slot, "term") > 0)
-        ps->slots[number].placed = true;
+        ps->slots[number].was_assigned = true;
 }
 
-static void take_slots(struct ps_members *ps, const json_t *status)
+static void apply_slots(struct ps_members *ps, const json_t *status)
 {
     size_t i;
     json_t *slot;
     json_array_foreach(json_object_get(status, "slots"), i, slot)
     {
-        take_slot(ps, slot);
+        apply_slot(ps, slot);
     }
 }
 
 /* ---- the clock ---- */
 
-static void take_clock(struct ps_members *ps, const json_t *clocks)
+static void apply_clock(struct ps_members *ps, const json_t *clocks)
 {
     struct ps_clock *c = &ps->clock;
     size_t i;
@@ -171,7 +171,7 @@ static void take_clock(struct ps_members *ps, const json_t *clocks)
         .batch = count_of(clocks, "batch"),
         .batches = count_of(clocks, "batches"),
         .closed = count_of(clocks, "closed"),
-        .units = count_of(clocks, "units"),
+        .work_items = count_of(clocks, "units"),
         .expected = count_of(clocks, "expected"),
         .dropped = count_of(clocks, "dropped"),
         .redone = count_of(clocks, "redone"),
@@ -180,15 +180,15 @@ static void take_clock(struct ps_members *ps, const json_t *clocks)
     snprintf(c->mode, sizeof c->mode, "%s", text_of(clocks, "mode", ""));
     json_array_foreach(json_object_get(clocks, "staleness"), i, count)
     {
-        json_int_t units = json_integer_value(count);
-        if (i <= GW_PS_STALENESS_MAX && units > 0)
-            c->staleness[i] = (uint64_t)units;
+        json_int_t items = json_integer_value(count);
+        if (i <= GW_PS_STALENESS_MAX && items > 0)
+            c->staleness[i] = (uint64_t)items;
     }
 }
 
 /* ---- recoveries ---- */
 
-static void take_recovery(struct ps_members *ps, const json_t *recovery)
+static void apply_recovery(struct ps_members *ps, const json_t *recovery)
 {
     struct ps_recovery *r = &ps->recoveries[ps->recovery_count++];
     size_t i, used = 0;
@@ -210,14 +210,14 @@ static void take_recovery(struct ps_members *ps, const json_t *recovery)
 }
 
 /* The newest of them; the status has the oldest first. */
-static void take_recoveries(struct ps_members *ps, const json_t *status)
+static void apply_recoveries(struct ps_members *ps, const json_t *status)
 {
     const json_t *list = json_object_get(status, "recoveries");
     size_t count = json_array_size(list);
     size_t first = count > PS_RECOVERIES ? count - PS_RECOVERIES : 0;
     ps->recovery_count = 0;
     for (size_t i = first; i < count; i++)
-        take_recovery(ps, json_array_get(list, i));
+        apply_recovery(ps, json_array_get(list, i));
 }
 
 void ps_status(struct ps_members *ps, const json_t *status, uint64_t now_ns,
@@ -229,11 +229,11 @@ void ps_status(struct ps_members *ps, const json_t *status, uint64_t now_ns,
     rates_time(&ps->pushes, now_ns);
     snprintf(ps->model, sizeof ps->model, "%s", text_of(status, "model", ""));
     ps->loss = real_of(status, "loss");
-    take_nodes(ps, status, now_ns); /* first: needs the old epoch */
+    apply_nodes(ps, status, now_ns); /* first: needs the old epoch */
     ps->epoch = count_of(status, "epoch");
-    take_slots(ps, status);
-    ps_look_for_loss(ps, now_ns, log);
-    take_clock(ps, json_object_get(status, "clocks"));
-    take_recoveries(ps, status);
+    apply_slots(ps, status);
+    ps_find_lost_slots(ps, now_ns, log);
+    apply_clock(ps, json_object_get(status, "clocks"));
+    apply_recoveries(ps, status);
     ps->reported_ns = now_ns;
 }

@@ -125,8 +125,8 @@ static uint64_t *stage(struct sets *s, size_t copy)
     return bits;
 }
 
-static void note_double(struct sets *s, const struct applied *action,
-                        uint64_t *into, unsigned shared)
+static void record_double(struct sets *s, const struct applied *action,
+                          uint64_t *into, unsigned shared)
 {
     into[0] |= 1;
     if (s->doubles++ == 0)
@@ -152,7 +152,7 @@ static void make_set(struct sets *s, const struct applied *action)
     for (unsigned w = 0; w < s->words; w++)
         into[w] |= from[w];
     if (shared)
-        note_double(s, action, into, shared);
+        record_double(s, action, into, shared);
 }
 
 static void commit(struct sets *s, const struct applied *actions, size_t count)

@@ -44,7 +44,7 @@ static struct shape *find_shape_slot(struct shapes *shapes, const struct op *op)
  * ranks may have gaps. */
 static bool typical(const struct op *op)
 {
-    return op_over(op) && op->evaluated && !op->cut && op->count > 0 &&
+    return op_over(op) && op->evaluated && !op->truncated && op->count > 0 &&
            op->count <= SHAPE_ACTIONS_MAX && !op->partial &&
            op->actions[0].epoch == op->epoch &&
            op->actions[op->count - 1].epoch == op->epoch;

@@ -95,7 +95,7 @@ static void expect(struct state *s, const struct op *op)
     }
 }
 
-void state_settle(struct state *s)
+void state_evaluate(struct state *s)
 {
     s->shown = choose_op(s);
     struct op *op = s->shown != GW_NONE ? &s->ops[s->shown] : NULL;
@@ -165,7 +165,7 @@ enum condition state_condition(const struct state *s, unsigned r)
         return RANK_FAILED;
     if (is_late(s, rank))
         return RANK_LATE;
-    return rank->heard ? RANK_IDLE : RANK_UNKNOWN;
+    return rank->has_reported ? RANK_IDLE : RANK_UNKNOWN;
 }
 
 bool state_minds(const struct state *s, unsigned r)

@@ -37,9 +37,9 @@ enum condition {
 };
 
 struct rank {
-    bool known;  /* it is or was a member */
-    bool heard;  /* it has sent an event */
-    bool joined; /* later than the others */
+    bool known;        /* it is or was a member */
+    bool has_reported; /* it has sent an event */
+    bool joined;       /* later than the others */
     enum gw_membership member;
     bool out; /* of the view: left, or declared dead; possibly parked since */
     bool suspected, lost;
@@ -73,7 +73,7 @@ struct state {
     struct ps_members ps; /* of parameter servers */
     struct pipe pipe;     /* of a pipeline */
     bool begun;
-    bool attaching; /* the next events are from before now */
+    bool resyncing; /* the next events are from before now */
     uint64_t begin_ns, now_ns;
     uint64_t events;
     uint64_t skipped_ns;  /* time without events */
@@ -95,15 +95,15 @@ void state_event(struct state *state, const struct gw_event *event);
  * attaches late has missed the earlier events, and they must not look like
  * present ones. The same after a gap in the events; `skipped_ns`: the sum of
  * all gaps. */
-void state_note_attached(struct state *state, const struct gw_event *known,
-                         size_t count, uint64_t skipped_ns);
+void state_resync(struct state *state, const struct gw_event *known,
+                  size_t count, uint64_t skipped_ns);
 /* Applies the supervisor's status of a live run at `now_ns`. */
 void state_status(struct state *state, const json_t *status, uint64_t now_ns);
 /* Advances the time to `now_ns` without an event. Never goes back. */
 void state_time(struct state *state, uint64_t now_ns);
 /* Evaluates the op that is shown, and which ranks wait for which. To be called
  * after events and before the functions below. */
-void state_settle(struct state *state);
+void state_evaluate(struct state *state);
 /* Copies from `other`, which has seen the whole recording, the number of ranks
  * and the shapes of the ops. */
 void state_learn(struct state *state, struct state *other);

@@ -181,8 +181,8 @@ static void lift_suspicion(struct state *s, const struct gw_event *e)
         e->time_ns <= rank->suspected_ns)
         return;
     rank->suspected = false;
-    failovers_heard(&s->failovers, e->rank);
-    event_log_write(&s->log, e->time_ns, WEIGHT_NOTE,
+    failovers_clear_suspect(&s->failovers, e->rank);
+    event_log_write(&s->log, e->time_ns, WEIGHT_INFO,
                     "rank %" PRIu32 " responds again", e->rank);
 }
 
@@ -395,7 +395,7 @@ void state_status(struct state *s, const json_t *status, uint64_t now_ns)
     controllers_status(&s->controllers, status);
     ps_status(&s->ps, status, s->now_ns, &s->log);
     s->failovers.ps = s->ps.here;
-    ps_end_stories(&s->ps, &s->failovers, s->now_ns, &s->log);
+    ps_end_failovers(&s->ps, &s->failovers, s->now_ns, &s->log);
 }
 
 void state_event(struct state *s, const struct gw_event *event)
@@ -411,16 +411,16 @@ void state_event(struct state *s, const struct gw_event *event)
     ps_event(&s->ps, &e, &s->log);
     s->failovers.ps = s->ps.here;
     pipe_event(&s->pipe, &e, &s->log);
-    if (!s->attaching)
+    if (!s->resyncing)
         failovers_event(&s->failovers, &e, &s->log);
     if (e.kind != GW_EV_MEMBER) /* a view of the failover follows */
-        ps_end_stories(&s->ps, &s->failovers, e.time_ns, &s->log);
+        ps_end_failovers(&s->ps, &s->failovers, e.time_ns, &s->log);
     dispatch(s, &e);
     if (e.epoch > s->epoch && !s->ps.here) /* else perhaps a data epoch */
         s->epoch = e.epoch;
     if (e.rank < RANKS_MAX && e.kind != GW_EV_WAIT && e.kind != GW_EV_MEMBER) {
         s->ranks[e.rank].active_ns = s->now_ns;
         s->ranks[e.rank].wait_reported = false;
-        s->ranks[e.rank].heard = true;
+        s->ranks[e.rank].has_reported = true;
     }
 }

@@ -76,7 +76,7 @@ void state_member(struct state *s, const struct gw_event *e)
         insert(s, e->rank, e->step);
     if (goes && was_in)
         bury(s, rank, e->time_ns);
-    if (goes && (was_in || !s->attaching)) /* else long ago */
+    if (goes && (was_in || !s->resyncing)) /* else long ago */
         rank->gone_ns = s->now_ns;
 }
 
@@ -88,12 +88,12 @@ static void forget_ops(struct state *s)
     s->inflights.count = 0;
     for (unsigned r = 0; r < s->rank_count; r++) {
         struct rank *rank = &s->ranks[r];
-        rank->in_op = rank->heard = rank->suspected = false;
+        rank->in_op = rank->has_reported = rank->suspected = false;
         rank->op = rank->step = rank->waits_on = GW_NONE;
     }
 }
 
-static void report_attached(struct state *s, uint64_t skipped_ns)
+static void report_resync(struct state *s, uint64_t skipped_ns)
 {
     char gap[16];
     format_ns(skipped_ns - s->skipped_ns, gap);
@@ -103,23 +103,23 @@ static void report_attached(struct state *s, uint64_t skipped_ns)
                         ": %u members",
                         gap, s->epoch, state_members(s));
     else if (!s->pipe.here) /* its stages are in the journal already */
-        event_log_write(&s->log, s->now_ns, WEIGHT_NOTE,
+        event_log_write(&s->log, s->now_ns, WEIGHT_INFO,
                         "attached in epoch %" PRIu32 ": %u members", s->epoch,
                         state_members(s));
 }
 
-void state_note_attached(struct state *s, const struct gw_event *known,
-                         size_t count, uint64_t skipped_ns)
+void state_resync(struct state *s, const struct gw_event *known, size_t count,
+                  uint64_t skipped_ns)
 {
     uint64_t events = s->events;
     forget_ops(s);
-    s->attaching = true;
+    s->resyncing = true;
     for (size_t i = 0; i < count; i++)
         state_event(s, &known[i]);
-    s->attaching = false;
+    s->resyncing = false;
     s->events = events;
     for (unsigned r = 0; r < s->rank_count; r++)
-        s->ranks[r].heard = false;
-    report_attached(s, skipped_ns);
+        s->ranks[r].has_reported = false;
+    report_resync(s, skipped_ns);
     s->skipped_ns = skipped_ns;
 }

@@ -79,13 +79,13 @@ static bool size_fits(enum child_channel_kind kind, size_t bytes)
     switch (kind) {
     case CHILD_CHANNEL_CHILD_CONFIG:
         return bytes == sizeof(struct child_config);
-    case CHILD_CHANNEL_ORDERS:
+    case CHILD_CHANNEL_DESIRED_STATE:
         return bytes == sizeof(struct desired_state);
-    case CHILD_CHANNEL_NOTE:
-        return bytes == sizeof(struct node_note);
+    case CHILD_CHANNEL_STATUS:
+        return bytes == sizeof(struct node_status);
     case CHILD_CHANNEL_EVENTS:
         return bytes % sizeof(struct gw_event) == 0;
-    case CHILD_CHANNEL_LAST:
+    case CHILD_CHANNEL_EXIT:
         return bytes == sizeof(struct gw_error);
     case CHILD_CHANNEL_KNOWN:
         return true;
@@ -128,7 +128,7 @@ void desired_state_await(int wake_fd, bool blocked,
                                       const struct desired_state *desired),
                          void *context)
 {
-    enum { LOOK_MS = 20 };
+    enum { POLL_MS = 20 };
     struct pollfd polls[] = {
         {.fd = CHILD_CHANNEL_FD, .events = blocked ? POLLIN | POLLOUT : POLLIN},
         {.fd = wake_fd, .events = POLLIN}};
@@ -136,14 +136,14 @@ void desired_state_await(int wake_fd, bool blocked,
     enum gw_err code;
     eventfd_t woken;
     size_t bytes;
-    poll(polls, 2, LOOK_MS);
+    poll(polls, 2, POLL_MS);
     if (polls[1].revents)
         eventfd_read(wake_fd, &woken);
     while ((code = child_channel_receive(CHILD_CHANNEL_FD, buffer, &kind,
                                          &bytes)) != GW_PENDING) {
         if (code == GW_ECLOSED)
             _exit(gw_err_exit(GW_ECLOSED)); /* the supervisor is gone */
-        if (code == GW_OK && kind == CHILD_CHANNEL_ORDERS)
+        if (code == GW_OK && kind == CHILD_CHANNEL_DESIRED_STATE)
             obey(context, (const struct desired_state *)(void *)buffer);
     }
 }
@@ -185,7 +185,7 @@ _Noreturn void child_channel_become(int fd, bool silent, char *const *arguments)
     _exit(EXEC_FAILED);
 }
 
-bool child_channel_born(int argc, char **argv, struct child_config *config)
+bool child_channel_open(int argc, char **argv, struct child_config *config)
 {
     enum child_channel_kind kind = CHILD_CHANNEL_KINDS;
     size_t bytes = 0;

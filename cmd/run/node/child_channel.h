@@ -40,10 +40,10 @@ enum {
 
 enum child_channel_kind {
     CHILD_CHANNEL_CHILD_CONFIG = 1,
-    CHILD_CHANNEL_ORDERS,
-    CHILD_CHANNEL_NOTE,
+    CHILD_CHANNEL_DESIRED_STATE,
+    CHILD_CHANNEL_STATUS,
     CHILD_CHANNEL_EVENTS,
-    CHILD_CHANNEL_LAST,
+    CHILD_CHANNEL_EXIT,
     CHILD_CHANNEL_KNOWN, /* its state, as text (cluster/describe.h) */
     CHILD_CHANNEL_KINDS
 };
@@ -136,24 +136,24 @@ struct score {
 };
 
 /* Samples of a data epoch that this process has trained on. */
-struct epoch_note {
-    uint64_t epoch, units;
-    struct gw_unit_sums sums;
+struct epoch_status {
+    uint64_t epoch, items;
+    struct gw_sample_sums sums;
 };
-enum { EPOCHS_NOTED = 4 };
+enum { EPOCHS_REPORTED = 4 };
 
 /* A worker of parameter servers. */
-struct worker_note {
+struct worker_status {
     bool computing; /* else it waits for its next unit */
-    struct gw_ps_work unit;
-    uint64_t units;             /* finished, by this process */
+    struct gw_ps_work work_item;
+    uint64_t items;             /* finished, by this process */
     uint64_t worked_ns;         /* since it first asked for a unit */
     uint64_t model_keys;        /* the possible number */
-    uint64_t unit_keys;         /* of the newest unit */
+    uint64_t item_keys;         /* of the newest unit */
     uint64_t data_bytes;        /* of training rows, read for training */
     struct gw_ps_counts counts; /* of this connection */
-    struct epoch_note
-        epochs[EPOCHS_NOTED]; /* epoch e at e modulo their count */
+    struct epoch_status
+        epochs[EPOCHS_REPORTED]; /* epoch e at e modulo their count */
     struct {
         uint64_t id; /* that was ordered; 0: none yet */
         enum gw_err code;
@@ -161,7 +161,7 @@ struct worker_note {
     } directive;
 };
 
-struct node_note {
+struct node_status {
     /* of a member of a ring and of a worker of parameter servers */
     enum node_stage stage;
     struct gw_ring_status ring; /* `phase` is not valid here: */
@@ -178,7 +178,7 @@ struct node_note {
     uint64_t events_dropped;
     bool scored;
     struct score score;
-    struct worker_note worker;
+    struct worker_status worker;
     /* of a server */
     struct gw_ps_server_status server;
     /* of a controller */
@@ -222,7 +222,7 @@ _Noreturn void child_channel_become(int fd, bool silent,
                                     char *const *arguments);
 /* The first step of a child: it dies with `parent` and receives its birth
  * message. False: the parent has gone meanwhile, or the message is invalid. */
-GW_MUST_CHECK bool child_channel_born(int argc, char **argv,
+GW_MUST_CHECK bool child_channel_open(int argc, char **argv,
                                       struct child_config *config);
 
 #endif

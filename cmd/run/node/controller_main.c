@@ -70,13 +70,13 @@ static void obey(void *context, const struct desired_state *desired)
 }
 
 /* HELLOs come all the time: a change only of them can wait. */
-static void send_note(struct keeper *keeper)
+static void send_status(struct keeper *keeper)
 {
     static const uint64_t hellos_ns = 500000000;
-    struct node_note note = {.stage = STAGE_MEMBER};
-    const struct gw__controller_status *now = &note.controller;
-    gw__controller_status(keeper->controller, &note.controller);
-    note.events_dropped = event_queue_dropped(keeper->queue);
+    struct node_status status = {.stage = STAGE_MEMBER};
+    const struct gw__controller_status *now = &status.controller;
+    gw__controller_status(keeper->controller, &status.controller);
+    status.events_dropped = event_queue_dropped(keeper->queue);
     if (keeper->reported_ns && now->leader == keeper->reported.leader &&
         now->applied == keeper->reported.applied &&
         now->term == keeper->reported.term &&
@@ -84,10 +84,10 @@ static void send_note(struct keeper *keeper)
         now->committed == keeper->reported.committed &&
         gw_now_ns() - keeper->reported_ns < hellos_ns)
         return;
-    if (child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_NOTE, &note,
-                           sizeof note, false) != GW_OK)
+    if (child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_STATUS, &status,
+                           sizeof status, false) != GW_OK)
         return;
-    keeper->reported = note.controller;
+    keeper->reported = status.controller;
     keeper->reported_ns = gw_now_ns();
 }
 
@@ -134,7 +134,7 @@ static enum gw_err keep_running(struct keeper *keeper, struct gw_error *why)
     enum gw_err code = GW_OK;
     while (!code && !keeper->end && !terminated) {
         desired_state_await(keeper->wake_fd, false, obey, keeper);
-        send_note(keeper);
+        send_status(keeper);
         event_queue_send(keeper->queue,
                          CHILD_CHANNEL_FD); /* the rest goes later */
         code = gw__controller_error(keeper->controller, why);
@@ -147,7 +147,7 @@ int controller_main(int argc, char **argv)
     static struct keeper keeper = {.clock_rate = 1};
     struct sigaction action = {.sa_handler = on_sigterm};
     struct gw_error why;
-    if (!child_channel_born(argc, argv, &keeper.config))
+    if (!child_channel_open(argc, argv, &keeper.config))
         return gw_err_exit(GW_EINTERNAL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGXFSZ, SIG_IGN); /* a full disk is an ordinary error */
@@ -165,7 +165,7 @@ int controller_main(int argc, char **argv)
     }
     if (code) {
         fprintf(stderr, "controller %u: %s\n", keeper.config.number, why.text);
-        child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_LAST, &why,
+        child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_EXIT, &why,
                            sizeof why, true);
     }
     if (keeper.end)

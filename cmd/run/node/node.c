@@ -34,11 +34,11 @@ static void end_ring(struct node *node)
 {
     struct gw_ring *ring = node->ring;
     pthread_mutex_lock(&node->lock);
-    node_look(node);
+    node_update_status(node);
     node->ring = NULL;
-    node->note.ring.member = node->note.ring.parked = false;
-    node->note.ring.waits_for = -1;
-    snprintf(node->note.phase, sizeof node->note.phase, "join");
+    node->status.ring.member = node->status.ring.parked = false;
+    node->status.ring.waits_for = -1;
+    snprintf(node->status.phase, sizeof node->status.phase, "join");
     pthread_mutex_unlock(&node->lock);
     gw_ring_destroy(&ring);
 }
@@ -61,7 +61,7 @@ static enum gw_err join_ring(void *context, const struct desired_state *desired,
         .wire = child_config->wire,
         .key_file = key_file(),
         .events = event_queue_sink(node->queue),
-        .join_timeout_ms = desired_state_cut(desired) ? CUT_JOIN_MS : 0,
+        .join_timeout_ms = desired_state_has_cut(desired) ? CUT_JOIN_MS : 0,
         .links = desired->links,
         .pace_ns = desired->pace_ns,
         .suspicion = node->suspicion ? node->suspicion->suspicion : NULL,
@@ -129,9 +129,9 @@ static enum gw_err live_again(struct node *node, struct gw_error *why)
         if (node_wants_to_leave(node))
             return GW_OK;
         pthread_mutex_lock(&node->lock);
-        node->note.rejoined++;
+        node->status.rejoined++;
         pthread_mutex_unlock(&node->lock);
-        node_say(node, why);
+        node_report_error(node, why);
     }
 }
 

@@ -40,7 +40,7 @@ struct node {
     bool leave;
     bool over;          /* the poster should end */
     uint64_t described; /* the newest order to describe its state */
-    struct node_note note;
+    struct node_status status;
 
     /* ---- main's own, in a ring ---- */
     struct gw_plugin *suspicion; /* from the birth message; NULL: none */
@@ -63,7 +63,7 @@ life ring_live, worker_live, server_live;
 
 bool node_wants_to_leave(struct node *node);
 /* Copies the error's sentence into the note. */
-void node_say(struct node *node, const struct gw_error *why);
+void node_report_error(struct node *node, const struct gw_error *why);
 void node_stage(struct node *node, enum node_stage stage);
 /* The library's number of the node. */
 unsigned node_number(const struct child_config *config);
@@ -90,7 +90,7 @@ GW_MUST_CHECK enum gw_err node_begin(struct node *node,
                                      const struct node_beginning *how,
                                      struct gw_error *why);
 /* Is a link down? */
-bool desired_state_cut(const struct desired_state *desired);
+bool desired_state_has_cut(const struct desired_state *desired);
 /* Handles the result of leaving: GW_EINVAL means that the node is the last one
  * and stays, which returns GW_PENDING. */
 enum gw_err node_stays(struct node *node, enum gw_err code,
@@ -103,7 +103,7 @@ GW_MUST_CHECK enum gw_err node_child_channel_start(struct node *node,
 void node_obey(struct node *node);
 /* With `lock` held: copies the status of the ring or server into the note.
  * Without one, the last status stays. */
-void node_look(struct node *node);
+void node_update_status(struct node *node);
 /* Ends the poster once the outbox is empty, and sends the last message: `error`
  * if it has a code, else the note. */
 void node_child_channel_end(struct node *node, const struct gw_error *error);

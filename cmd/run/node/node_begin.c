@@ -44,14 +44,14 @@ enum gw_err node_begin(struct node *node, const struct node_beginning *how,
         code = how->join(how->context, desired, why);
         if (!may_try_again(how, code, began_ns) || node_wants_to_leave(node))
             break;
-        node_say(node, why);
+        node_report_error(node, why);
         node_nap(node, AGAIN_NS);
     }
     free(desired);
     return code;
 }
 
-bool desired_state_cut(const struct desired_state *desired)
+bool desired_state_has_cut(const struct desired_state *desired)
 {
     for (unsigned n = 0; n < GW_RING_NODES; n++)
         if (desired->links[n].down)
@@ -65,6 +65,6 @@ enum gw_err node_stays(struct node *node, enum gw_err code,
     if (code != GW_EINVAL)
         return code;
     node->stays = true;
-    node_say(node, why);
+    node_report_error(node, why);
     return GW_PENDING;
 }

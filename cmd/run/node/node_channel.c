@@ -16,11 +16,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define NOTE_NS UINT64_C(20000000)
+#define STATUS_NS UINT64_C(20000000)
 
 struct poster {
     struct node *node;
-    struct node_note note;
+    struct node_status status;
     uint64_t sent; /* hash of the last one sent */
     uint64_t sent_ns;
     bool blocked; /* the socket was full */
@@ -36,8 +36,8 @@ static bool same_link(const struct gw_ring_link *a,
            a->down == b->down;
 }
 
-static void rule(struct node *node, unsigned from,
-                 const struct gw_ring_link *link)
+static void set_link(struct node *node, unsigned from,
+                     const struct gw_ring_link *link)
 {
     const struct gw_ps_link same = ps_link_of(link);
     if (node->ring)
@@ -72,7 +72,7 @@ void node_obey(struct node *node)
 {
     order(node, &node->desired.order);
     for (unsigned n = 0; n < GW_RING_NODES; n++)
-        rule(node, n, &node->desired.links[n]);
+        set_link(node, n, &node->desired.links[n]);
     pace(node, node->desired.pace_ns);
 }
 
@@ -87,16 +87,16 @@ static void report_known(struct node *node)
 {
     char text[512];
     pthread_mutex_lock(&node->lock);
-    const struct node_note *note = &node->note;
+    const struct node_status *status = &node->status;
     snprintf(text, sizeof text,
              "%s, phase %s, done %d, rejoined %llu times, ring %s, worker %s, "
              "server %s: \"%.199s\"",
-             note->stage == STAGE_JOINING  ? "joining"
-             : note->stage == STAGE_MEMBER ? "a member"
-                                           : "left",
-             note->phase, note->done, (unsigned long long)note->rejoined,
+             status->stage == STAGE_JOINING  ? "joining"
+             : status->stage == STAGE_MEMBER ? "a member"
+                                             : "left",
+             status->phase, status->done, (unsigned long long)status->rejoined,
              node->ring ? "made" : "none", node->ps ? "made" : "none",
-             node->server ? "made" : "none", note->text);
+             node->server ? "made" : "none", status->text);
     pthread_mutex_unlock(&node->lock);
     child_channel_known(text);
 }
@@ -114,7 +114,7 @@ static void obey(void *context, const struct desired_state *desired)
     struct desired_state *old = &node->desired;
     for (unsigned n = 0; n < GW_RING_NODES; n++)
         if (!same_link(&old->links[n], &desired->links[n]))
-            rule(node, n, &desired->links[n]);
+            set_link(node, n, &desired->links[n]);
     if (old->pace_ns != desired->pace_ns)
         pace(node, desired->pace_ns);
     if (memcmp(&old->order, &desired->order, sizeof old->order) != 0)
@@ -157,65 +157,67 @@ static void see_to_leaving(struct node *node)
         pthread_cond_broadcast(&node->changed);
     }
     bool joined = node->ring || node->ps || node->server;
-    bool at_once = node->leave && !joined && node->note.stage == STAGE_JOINING;
+    bool at_once =
+        node->leave && !joined && node->status.stage == STAGE_JOINING;
     if (node->leave && node->ps)
         gw_ps_interrupt(node->ps);
     if (at_once)
-        node->note.stage = STAGE_LEFT;
-    struct node_note note = node->note;
+        node->status.stage = STAGE_LEFT;
+    struct node_status status = node->status;
     pthread_mutex_unlock(&node->lock);
     if (!at_once)
         return;
-    child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_NOTE, &note, sizeof note,
-                       true);
+    child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_STATUS, &status,
+                       sizeof status, true);
     _exit(0);
 }
 
 /* ---- notes ---- */
 
-static void look_at_server(struct node *node)
+static void update_server_status(struct node *node)
 {
-    struct node_note *note = &node->note;
-    gw_ps_server_get_status(node->server, &note->server);
-    memcpy(note->text, note->server.text, sizeof note->text);
+    struct node_status *status = &node->status;
+    gw_ps_server_get_status(node->server, &status->server);
+    memcpy(status->text, status->server.text, sizeof status->text);
 }
 
-void node_look(struct node *node)
+void node_update_status(struct node *node)
 {
     struct gw_ring_status status;
-    struct node_note *note = &node->note;
+    struct node_status *node_status = &node->status;
     if (node->server)
-        look_at_server(node);
+        update_server_status(node);
     if (!node->ring)
         return;
     gw_ring_status(node->ring, &status);
-    snprintf(note->phase, sizeof note->phase, "%s", status.phase);
+    snprintf(node_status->phase, sizeof node_status->phase, "%s", status.phase);
     status.phase = NULL;
-    note->ring = status;
+    node_status->ring = status;
     if (status.text[0])
-        memcpy(note->text, status.text, sizeof note->text);
+        memcpy(node_status->text, status.text, sizeof node_status->text);
 }
 
-static void compose(struct node *node, struct node_note *note)
+static void compose(struct node *node, struct node_status *status)
 {
     pthread_mutex_lock(&node->lock);
-    node_look(node);
-    node->note.events_dropped = event_queue_dropped(node->queue);
-    *note = node->note;
+    node_update_status(node);
+    node->status.events_dropped = event_queue_dropped(node->queue);
+    *status = node->status;
     pthread_mutex_unlock(&node->lock);
 }
 
-static void send_note(struct poster *poster)
+static void send_status(struct poster *poster)
 {
     uint64_t now = gw_now_ns();
-    if (now - poster->sent_ns < NOTE_NS)
+    if (now - poster->sent_ns < STATUS_NS)
         return;
-    compose(poster->node, &poster->note);
-    uint64_t hash = gw_hash(&poster->note, sizeof poster->note, 0);
+    compose(poster->node, &poster->status);
+    uint64_t hash = gw_hash(&poster->status, sizeof poster->status, 0);
     if (hash == poster->sent)
         return;
-    if (child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_NOTE, &poster->note,
-                           sizeof poster->note, false) != GW_OK) {
+    if (child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_STATUS,
+                           &poster->status, sizeof poster->status,
+                           false) != GW_OK) {
         poster->blocked = true;
         return;
     }
@@ -242,7 +244,7 @@ static void *child_channel(void *context)
         desired_state_await(node->wake_fd, poster.blocked, obey, node);
         see_to_leaving(node);
         poster.blocked = false;
-        send_note(&poster);
+        send_status(&poster);
         if (event_queue_send(node->queue, CHILD_CHANNEL_FD) == GW_PENDING)
             poster.blocked = true;
     }
@@ -258,17 +260,17 @@ enum gw_err node_child_channel_start(struct node *node, struct gw_error *why)
 
 void node_child_channel_end(struct node *node, const struct gw_error *error)
 {
-    struct node_note note;
+    struct node_status status;
     pthread_mutex_lock(&node->lock);
     node->over = true;
     pthread_mutex_unlock(&node->lock);
     eventfd_write(node->wake_fd, 1);
     pthread_join(node->poster, NULL);
     event_queue_send(node->queue, CHILD_CHANNEL_FD);
-    compose(node, &note);
-    child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_NOTE, &note, sizeof note,
-                       true);
+    compose(node, &status);
+    child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_STATUS, &status,
+                       sizeof status, true);
     if (error->code)
-        child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_LAST, error,
+        child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_EXIT, error,
                            sizeof *error, true);
 }

@@ -114,8 +114,8 @@ static void remove_row(struct event_queue *queue, size_t count)
     pthread_mutex_unlock(&queue->lock);
 }
 
-size_t event_queue_take(struct event_queue *queue,
-                        struct gw_event row[CHILD_CHANNEL_EVENTS_MAX])
+size_t event_queue_pop(struct event_queue *queue,
+                       struct gw_event row[CHILD_CHANNEL_EVENTS_MAX])
 {
     size_t count = copy_row(queue, row);
     remove_row(queue, count);

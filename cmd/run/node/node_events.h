@@ -21,8 +21,8 @@ void event_queue_want(struct event_queue *queue, enum event_level level);
 /* Sends the queued events. GW_PENDING: the socket is full, the rest stays. */
 enum gw_err event_queue_send(struct event_queue *queue, int fd);
 /* Removes at most POST_EVENTS_MAX events; returns how many. */
-size_t event_queue_take(struct event_queue *queue,
-                        struct gw_event row[CHILD_CHANNEL_EVENTS_MAX]);
+size_t event_queue_pop(struct event_queue *queue,
+                       struct gw_event row[CHILD_CHANNEL_EVENTS_MAX]);
 uint64_t event_queue_dropped(struct event_queue *queue);
 
 #endif

@@ -22,17 +22,17 @@ bool node_wants_to_leave(struct node *node)
     return leave;
 }
 
-void node_say(struct node *node, const struct gw_error *why)
+void node_report_error(struct node *node, const struct gw_error *why)
 {
     pthread_mutex_lock(&node->lock);
-    snprintf(node->note.text, sizeof node->note.text, "%.199s", why->text);
+    snprintf(node->status.text, sizeof node->status.text, "%.199s", why->text);
     pthread_mutex_unlock(&node->lock);
 }
 
 void node_stage(struct node *node, enum node_stage stage)
 {
     pthread_mutex_lock(&node->lock);
-    node->note.stage = stage;
+    node->status.stage = stage;
     pthread_mutex_unlock(&node->lock);
 }
 
@@ -103,11 +103,11 @@ int node_main(int argc, char **argv)
 {
     static struct node node;
     struct gw_error why = {.code = GW_OK};
-    if (!child_channel_born(argc, argv, &node.config))
+    if (!child_channel_open(argc, argv, &node.config))
         return gw_err_exit(GW_EINTERNAL);
     enum gw_err code = init(&node, &why);
     if (code) {
-        child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_LAST, &why,
+        child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_EXIT, &why,
                            sizeof why, true);
         return gw_err_exit(code);
     }

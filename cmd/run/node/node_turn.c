@@ -181,18 +181,19 @@ void node_report(struct node *node, enum node_stage stage)
     const struct work_head *head = node->state;
     const struct work *work = node->work;
     pthread_mutex_lock(&node->lock);
-    struct node_note *note = &node->note;
-    note->stage = stage;
-    note->work = head->id;
-    note->done = head->done && work->order.kind != WORK_NONE &&
-                 head->id == work->order.id;
-    note->diverged = head->diverged;
-    note->until = head->until;
-    note->step = head->step;
-    note->loss = work->order.kind == WORK_TRAIN && head->step > 0 ? head->loss
-                                                                  : (double)NAN;
+    struct node_status *status = &node->status;
+    status->stage = stage;
+    status->work = head->id;
+    status->done = head->done && work->order.kind != WORK_NONE &&
+                   head->id == work->order.id;
+    status->diverged = head->diverged;
+    status->until = head->until;
+    status->step = head->step;
+    status->loss = work->order.kind == WORK_TRAIN && head->step > 0
+                       ? head->loss
+                       : (double)NAN;
     if (head->id == work->order.id)
-        work_audit(work, head, note);
+        work_audit(work, head, status);
     pthread_mutex_unlock(&node->lock);
 }
 
@@ -210,12 +211,12 @@ static void evaluate_model(struct node *node)
     work_score(node->work, node->state, &score);
     score.ns = node->began == head->id ? ended_ns - node->began_ns : 0;
     pthread_mutex_lock(&node->lock);
-    node->note.score = score;
-    node->note.scored = true;
+    node->status.score = score;
+    node->status.scored = true;
     pthread_mutex_unlock(&node->lock);
 }
 
-static void note_begin(struct node *node)
+static void record_begin(struct node *node)
 {
     const struct work_head *head = node->state;
     if (node->began == head->id)
@@ -223,7 +224,7 @@ static void note_begin(struct node *node)
     node->began = head->id;
     node->began_ns = gw_now_ns();
     pthread_mutex_lock(&node->lock);
-    node->note.scored = false;
+    node->status.scored = false;
     pthread_mutex_unlock(&node->lock);
 }
 
@@ -249,7 +250,7 @@ static enum gw_err work_on(struct node *node, struct gw_ring_result *result,
     enum gw_err code = gw_ring_begin(node->ring, &turn, why);
     if (code)
         return code;
-    note_begin(node);
+    record_begin(node);
     code = work_contribute(node->work, node->state, node->config.number,
                            turn.place, &call, why);
     if (code)

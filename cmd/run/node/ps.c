@@ -20,9 +20,9 @@ void ps_links(const struct desired_state *desired, struct gw_ps_link *links)
 void ps_rejoin(struct node *node, const struct gw_error *why)
 {
     pthread_mutex_lock(&node->lock);
-    node->note.rejoined++;
+    node->status.rejoined++;
     pthread_mutex_unlock(&node->lock);
-    node_say(node, why);
+    node_report_error(node, why);
 }
 
 /* ---- the task ---- */
@@ -41,13 +41,15 @@ enum gw_err ps_task_load(const struct work_order *order, uint64_t seed,
     return gw_task_new(&settings.task, task, why);
 }
 
-enum gw_err ps_unit_new(const struct gw_task *task,
-                        const struct settings *settings, struct gw_unit **unit,
-                        struct gw_error *why)
+enum gw_err ps_work_item_new(const struct gw_task *task,
+                             const struct settings *settings,
+                             struct gw_work_item **work_item,
+                             struct gw_error *why)
 {
-    enum gw_err code = gw_unit_new(task, unit, why);
+    enum gw_err code = gw_work_item_new(task, work_item, why);
     if (!code && settings->server.hogwild)
-        code = gw_unit_threads(*unit, settings->server.threads, why);
+        code =
+            gw_work_item_set_threads(*work_item, settings->server.threads, why);
     return code;
 }
 

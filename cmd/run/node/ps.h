@@ -4,7 +4,7 @@
  * worker:
  *
  *   ps_worker.c   its lives: connected, tables and plan made, unit after unit
- *   ps_unit.c     one unit of work: keys, pull, compute, push
+ *   ps_work_item.c one unit of work: keys, pull, compute, push
  *   ps_evaluate.c    the finished model: scores, and a digest of all weights
  *   ps.c          shared functions
  */
@@ -25,10 +25,10 @@ GW_MUST_CHECK enum gw_err ps_task_load(const struct work_order *order,
                                        uint64_t seed, struct gw_task **task,
                                        struct gw_error *why);
 /* With as many threads as `settings` request for hogwild. */
-GW_MUST_CHECK enum gw_err ps_unit_new(const struct gw_task *task,
-                                      const struct settings *settings,
-                                      struct gw_unit **unit,
-                                      struct gw_error *why);
+GW_MUST_CHECK enum gw_err ps_work_item_new(const struct gw_task *task,
+                                           const struct settings *settings,
+                                           struct gw_work_item **work_item,
+                                           struct gw_error *why);
 /* The number of keys that its tables can have. */
 uint64_t ps_model_keys(const struct gw_task *task);
 /* Equal for equal bits in all rows, wherever they come from. */
@@ -51,14 +51,14 @@ struct ps_worker {
     struct work_order order; /* id 0: none yet */
     struct settings settings;
     struct gw_task *task;
-    struct gw_unit *unit;
+    struct gw_work_item *work_item;
     unsigned table_count;
     struct ps_table tables[GW_TASK_TABLES_MAX];
     bool open;           /* this connection has made tables and plan */
     bool done, diverged; /* no units are left */
     bool holds;          /* a unit, with these sums: */
     struct gw_ps_work work;
-    struct gw_unit_sums sums;
+    struct gw_sample_sums sums;
     uint64_t began_ns;          /* when it first asked for a unit; 0: not yet */
     struct gw_ps_counts before; /* of former connections */
 };
@@ -68,9 +68,9 @@ GW_MUST_CHECK enum gw_err ps_worker_open(struct ps_worker *worker,
                                          struct gw_error *why);
 /* Executes `work`, from keys to the acknowledged push, and returns its `sums`.
  * GW_ENUMERIC: a push contained a NaN or infinity. Or the client's error. */
-GW_MUST_CHECK enum gw_err ps_unit_do(struct ps_worker *worker,
-                                     struct gw_error *why);
-void ps_unit_free(struct ps_worker *worker);
+GW_MUST_CHECK enum gw_err ps_work_item_run(struct ps_worker *worker,
+                                           struct gw_error *why);
+void ps_work_item_free(struct ps_worker *worker);
 /* Scores the finished model into the note. */
 GW_MUST_CHECK enum gw_err ps_evaluate(struct ps_worker *worker,
                                       struct gw_error *why);

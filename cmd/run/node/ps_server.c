@@ -12,7 +12,7 @@
 
 #include <sys/eventfd.h>
 
-#define LOOK_NS UINT64_C(20000000)
+#define POLL_NS UINT64_C(20000000)
 
 /* The policy for stragglers of all lives; NULL: none. */
 static struct gw_plugin *policy;
@@ -95,7 +95,7 @@ static enum gw_err serve_desired_state(struct node *node, struct gw_error *why)
         }
         if (code && code != GW_PENDING)
             return code;
-        node_nap(node, LOOK_NS);
+        node_nap(node, POLL_NS);
     }
 }
 
@@ -103,9 +103,9 @@ static void end_server(struct node *node)
 {
     struct gw_ps_server *server = node->server;
     pthread_mutex_lock(&node->lock);
-    node_look(node);
+    node_update_status(node);
     node->server = NULL;
-    node->note.server.member = false;
+    node->status.server.member = false;
     pthread_mutex_unlock(&node->lock);
     gw_ps_server_destroy(&server);
 }

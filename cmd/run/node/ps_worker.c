@@ -56,7 +56,7 @@ static enum gw_err try_to_connect(void *context,
     config.seed = child_config->seed;
     config.controller_count = child_config->controllers;
     config.connect_ms =
-        desired_state_cut(desired) ? CUT_CONNECT_MS : CONNECT_MS;
+        desired_state_has_cut(desired) ? CUT_CONNECT_MS : CONNECT_MS;
     config.events = event_queue_sink(w->node->queue);
     config.links = links;
     config.pace_ns = desired->pace_ns;
@@ -82,14 +82,14 @@ static enum gw_err become_worker(struct ps_worker *w, struct gw_error *why)
 
 static void forget_work(struct ps_worker *w)
 {
-    ps_unit_free(w);
-    gw_unit_destroy(&w->unit);
+    ps_work_item_free(w);
+    gw_work_item_destroy(&w->work_item);
     gw_task_destroy(&w->task);
     w->table_count = 0;
 }
 
 /* Reads the data of newer work, if there is any. */
-static enum gw_err take_work(struct ps_worker *w, struct gw_error *why)
+static enum gw_err load_work(struct ps_worker *w, struct gw_error *why)
 {
     struct node *node = w->node;
     pthread_mutex_lock(&node->lock);
@@ -107,11 +107,11 @@ static enum gw_err take_work(struct ps_worker *w, struct gw_error *why)
         return code;
     code = ps_task_load(&w->order, node->config.seed, &w->task, why);
     if (!code)
-        code = ps_unit_new(w->task, &w->settings, &w->unit, why);
+        code = ps_work_item_new(w->task, &w->settings, &w->work_item, why);
     if (code)
         return code;
     pthread_mutex_lock(&node->lock);
-    node->note.worker.model_keys = ps_model_keys(w->task);
+    node->status.worker.model_keys = ps_model_keys(w->task);
     pthread_mutex_unlock(&node->lock);
     return GW_OK;
 }
@@ -148,7 +148,7 @@ static void add_counts(struct gw_ps_counts *sum,
     sum->aggregator_sent += more->aggregator_sent;
     sum->aggregator_saved += more->aggregator_saved;
     sum->envelopes_refused += more->envelopes_refused;
-    sum->routes_asked += more->routes_asked;
+    sum->routes_requested += more->routes_requested;
     sum->routes_ns += more->routes_ns;
 }
 
@@ -159,17 +159,17 @@ static void report_worker(struct ps_worker *w, bool computing)
     gw_ps_get_counts(w->ps, &counts);
     add_counts(&counts, &w->before);
     pthread_mutex_lock(&node->lock);
-    struct node_note *note = &node->note;
-    note->stage = STAGE_MEMBER;
-    note->work = w->order.id;
-    note->done = w->done;
-    note->diverged = w->diverged;
-    note->worker.computing = computing;
-    note->worker.unit = w->work;
-    note->worker.counts = counts;
+    struct node_status *status = &node->status;
+    status->stage = STAGE_MEMBER;
+    status->work = w->order.id;
+    status->done = w->done;
+    status->diverged = w->diverged;
+    status->worker.computing = computing;
+    status->worker.work_item = w->work;
+    status->worker.counts = counts;
     if (w->began_ns)
-        note->worker.worked_ns = gw_now_ns() - w->began_ns;
-    snprintf(note->phase, sizeof note->phase, "%s",
+        status->worker.worked_ns = gw_now_ns() - w->began_ns;
+    snprintf(status->phase, sizeof status->phase, "%s",
              w->done     ? "done"
              : !w->open  ? "idle"
              : computing ? "compute"
@@ -200,24 +200,24 @@ static void finish_work_item(struct ps_worker *w)
     struct node *node = w->node;
     uint64_t step =
         w->work.epoch * gw_task_batches(w->task) + w->work.batch + 1;
-    const struct gw_task_score score = gw_task_judge(w->task, &w->sums);
+    const struct gw_task_score score = gw_task_compute_score(w->task, &w->sums);
     if (!w->holds)
         return;
     w->holds = false;
     pthread_mutex_lock(&node->lock);
-    struct node_note *note = &node->note;
-    struct epoch_note *epoch =
-        &note->worker.epochs[w->work.epoch % EPOCHS_NOTED];
-    if (epoch->units == 0 || epoch->epoch != w->work.epoch)
-        *epoch = (struct epoch_note){.epoch = w->work.epoch};
-    epoch->units++;
-    gw_unit_add(&epoch->sums, &w->sums);
-    note->worker.units++;
-    note->worker.data_bytes = gw_task_bytes_read(w->task);
-    note->step = step;
-    note->data_epoch = w->work.epoch;
+    struct node_status *status = &node->status;
+    struct epoch_status *epoch =
+        &status->worker.epochs[w->work.epoch % EPOCHS_REPORTED];
+    if (epoch->items == 0 || epoch->epoch != w->work.epoch)
+        *epoch = (struct epoch_status){.epoch = w->work.epoch};
+    epoch->items++;
+    gw_sample_sums_add(&epoch->sums, &w->sums);
+    status->worker.items++;
+    status->worker.data_bytes = gw_task_bytes_read(w->task);
+    status->step = step;
+    status->data_epoch = w->work.epoch;
     if (w->sums.samples)
-        note->loss = score.loss;
+        status->loss = score.loss;
     pthread_mutex_unlock(&node->lock);
     emit(w, GW_EV_STEP, step, (int64_t)step);
     if (w->sums.samples)
@@ -241,7 +241,7 @@ static enum gw_err next_work_item(struct ps_worker *w, struct gw_error *why)
         w->began_ns = gw_now_ns() - next.waited_ns;
     w->work = next;
     report_worker(w, true);
-    code = ps_unit_do(w, why);
+    code = ps_work_item_run(w, why);
     w->holds = code == GW_OK;
     return code;
 }
@@ -253,7 +253,7 @@ static enum gw_err do_directive(struct ps_worker *w, struct gw_error *why)
     struct node *node = w->node;
     pthread_mutex_lock(&node->lock);
     order = node->desired.directive;
-    bool wanted = order.id > node->note.worker.directive.id;
+    bool wanted = order.id > node->status.worker.directive.id;
     pthread_mutex_unlock(&node->lock);
     if (!wanted)
         return GW_OK;
@@ -263,10 +263,10 @@ static enum gw_err do_directive(struct ps_worker *w, struct gw_error *why)
     if (code == GW_ECLOSED || code == GW_EINTR)
         return code; /* the next worker with the errand does it */
     pthread_mutex_lock(&node->lock);
-    struct worker_note *note = &node->note.worker;
-    note->directive.id = order.id;
-    note->directive.code = code;
-    snprintf(note->directive.text, sizeof note->directive.text, "%.159s",
+    struct worker_status *status = &node->status.worker;
+    status->directive.id = order.id;
+    status->directive.code = code;
+    snprintf(status->directive.text, sizeof status->directive.text, "%.159s",
              code ? why->text : "");
     pthread_mutex_unlock(&node->lock);
     return GW_OK;
@@ -276,7 +276,7 @@ static bool is_to_evaluate(struct ps_worker *w)
 {
     struct node *node = w->node;
     pthread_mutex_lock(&node->lock);
-    bool wanted = node->desired.evaluates && !node->note.scored;
+    bool wanted = node->desired.evaluates && !node->status.scored;
     pthread_mutex_unlock(&node->lock);
     return wanted && w->done && !w->diverged && w->task;
 }
@@ -297,7 +297,7 @@ static enum gw_err work_until_end(struct ps_worker *w, struct gw_error *why)
     for (;;) {
         if (node_wants_to_leave(w->node))
             return GW_EINTR;
-        enum gw_err code = take_work(w, why);
+        enum gw_err code = load_work(w, why);
         if (!code && w->task && !w->open)
             code = open_work(w, why);
         if (!code)
@@ -333,11 +333,11 @@ static enum gw_err stay_diverged(struct ps_worker *w,
 {
     struct node *node = w->node;
     w->done = w->diverged = true;
-    node_say(node, why);
+    node_report_error(node, why);
     pthread_mutex_lock(&node->lock);
-    node->note.stage = STAGE_MEMBER;
-    node->note.done = node->note.diverged = true;
-    snprintf(node->note.phase, sizeof node->note.phase, "diverged");
+    node->status.stage = STAGE_MEMBER;
+    node->status.done = node->status.diverged = true;
+    snprintf(node->status.phase, sizeof node->status.phase, "diverged");
     pthread_mutex_unlock(&node->lock);
     while (!node_wants_to_leave(node))
         node_nap(node, IDLE_NS);
@@ -346,7 +346,7 @@ static enum gw_err stay_diverged(struct ps_worker *w,
 
 static enum gw_err live_once(struct ps_worker *w, struct gw_error *why)
 {
-    enum gw_err code = take_work(w, why);
+    enum gw_err code = load_work(w, why);
     if (!code)
         code = become_worker(w, why);
     if (code)
@@ -362,8 +362,8 @@ enum gw_err worker_live(struct node *node, struct gw_error *why)
     struct ps_worker *w = &worker;
     enum gw_err code;
     w->node = node;
-    node->note.loss = (double)NAN;
-    node->note.ring.waits_for = -1;
+    node->status.loss = (double)NAN;
+    node->status.ring.waits_for = -1;
     for (;;) {
         node_stage(node, STAGE_JOINING);
         code = live_once(w, why);

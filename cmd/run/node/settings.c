@@ -246,11 +246,11 @@ static enum gw_err find_setting(const char *model,
                                 const char *name, const struct setting **found,
                                 struct gw_error *why)
 {
-    struct suggestion near;
+    struct suggestion suggestion;
     char hint[96];
     bool other = false;
     unsigned wanted = ANY | (model ? 1u << settings->task.kind : 0);
-    suggestion_begin(&near, name);
+    suggestion_begin(&suggestion, name);
     for (unsigned i = 0; i < SETTINGS; i++) {
         bool is = strcmp(table[i].name, name) == 0;
         if (is && table[i].models & wanted) {
@@ -258,7 +258,7 @@ static enum gw_err find_setting(const char *model,
             return GW_OK;
         }
         other = other || is;
-        suggestion_offer(&near, table[i].name);
+        suggestion_offer(&suggestion, table[i].name);
     }
     if (other && !model)
         return gw_fail(why, GW_EINVAL,
@@ -267,7 +267,7 @@ static enum gw_err find_setting(const char *model,
         return gw_fail(why, GW_EINVAL, "the model %s has no setting %s", model,
                        name);
     return gw_fail(why, GW_EINVAL, "unknown setting \"%s\"%s", name,
-                   suggestion_text(&near, hint));
+                   suggestion_text(&suggestion, hint));
 }
 
 /* Splits "rate=0.1"; false: another form. */

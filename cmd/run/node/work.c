@@ -118,16 +118,16 @@ void work_apply(struct work *work, void *state,
 }
 
 void work_audit(const struct work *work, const void *state,
-                struct node_note *note)
+                struct node_status *status)
 {
-    note->data_bytes = work->data_bytes;
-    note->sums_lost = work->sums_lost;
-    note->sums_doubled = work->sums_doubled;
-    note->data_epoch = note->samples_lost = note->samples_doubled = 0;
+    status->data_bytes = work->data_bytes;
+    status->sums_lost = work->sums_lost;
+    status->sums_doubled = work->sums_doubled;
+    status->data_epoch = status->samples_lost = status->samples_doubled = 0;
     if (work->order.kind != WORK_TRAIN)
         return;
     const struct gw_shards *shards = work_train_shards(work, state);
-    note->data_epoch = shards->epoch;
-    note->samples_lost = shards->lost * work->rows.batch;
-    note->samples_doubled = shards->doubled * work->rows.batch;
+    status->data_epoch = shards->epoch;
+    status->samples_lost = shards->lost * work->rows.batch;
+    status->samples_doubled = shards->doubled * work->rows.batch;
 }

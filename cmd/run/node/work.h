@@ -92,7 +92,7 @@ GW_MUST_CHECK enum gw_err work_evaluate(struct work *work,
 void work_score(struct work *work, const void *state, struct score *score);
 /* The data epoch, and what its audit found. */
 void work_audit(const struct work *work, const void *state,
-                struct node_note *note);
+                struct node_status *status);
 
 /* ---- work_train.c, work_ops.c: the two kinds ---- */
 

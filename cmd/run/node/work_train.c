@@ -52,7 +52,8 @@ static struct gw_model model_in(const struct work *work, void *state)
     return model;
 }
 
-static struct gw_model model_seen(const struct work *work, const void *state)
+static struct gw_model const_model_in(const struct work *work,
+                                      const void *state)
 {
     union {
         const void *in;
@@ -149,7 +150,7 @@ enum gw_err work_train_contribute(struct work *work, const void *state,
                                   unsigned place, struct gw_error *why)
 {
     const struct gw_shards *shards = work_train_shards(work, state);
-    const struct gw_model model = model_seen(work, state);
+    const struct gw_model model = const_model_in(work, state);
     uint32_t shard = gw_shards_of(shards, place);
     size_t rows = 0;
     float *mine = work->mine, *extra = mine + model.parameter_count;
@@ -224,7 +225,7 @@ void work_train_apply(struct work *work, void *state,
     head->epoch_loss += loss;
     head->epoch_right += (double)extra[EXTRA_RIGHT];
     head->epoch_rows += rows;
-    gw_shards_settle(shards, result);
+    gw_shards_complete(shards, result);
     if (shards->epoch != epoch)
         begin_data_epoch(work, head, shards->epoch);
 }
@@ -233,7 +234,7 @@ void work_train_apply(struct work *work, void *state,
 
 void work_score(struct work *work, const void *state, struct score *score)
 {
-    const struct gw_model model = model_seen(work, state);
+    const struct gw_model model = const_model_in(work, state);
     const struct gw_dataset *test = work->test;
     size_t rows = work->train.shape->rows;
     struct gw_error why;

@@ -26,21 +26,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { POLL_FIXED = 5, REQUEST_MAX = 1 << 15, LOOK_MS = 100 };
-#define FORM_NS UINT64_C(60000000000)
+enum { POLL_FIXED = 5, REQUEST_MAX = 1 << 15, POLL_MS = 100 };
+#define FORMATION_NS UINT64_C(60000000000)
 
 /* ---- the starter ---- */
 
-static const char given_up[] = "the client that started the run has ended";
+static const char starter_ended[] = "the client that started the run has ended";
 
 static enum gw_err receive_starter(struct run *run, struct gw_error *why)
 {
     static char text[REQUEST_MAX];
     ssize_t bytes = recv(run->starter, text, sizeof text, 0);
-    run->given = bytes > 0 ? json_loadb(text, (size_t)bytes, 0, NULL) : NULL;
-    if (!run->given)
+    run->options_json =
+        bytes > 0 ? json_loadb(text, (size_t)bytes, 0, NULL) : NULL;
+    if (!run->options_json)
         return gw_fail(why, GW_EINTERNAL, "missing options of the run");
-    enum gw_err code = options_decode(run->given, &run->options, why);
+    enum gw_err code = options_decode(run->options_json, &run->options, why);
     return code ? code : options_check(&run->options, why);
 }
 
@@ -82,12 +83,13 @@ static enum gw_err end_with_starter(const struct run *run, bool with,
         fcntl(run->starter, F_SETFL,
               with ? flags | O_ASYNC : flags & ~O_ASYNC) != 0)
         return gw_fail_errno(why, "the supervisor's socket");
-    return with && starter_gone(run) ? gw_fail(why, GW_EINTR, given_up) : GW_OK;
+    return with && starter_gone(run) ? gw_fail(why, GW_EINTR, starter_ended)
+                                     : GW_OK;
 }
 
 /* ---- beginning ---- */
 
-static enum gw_err look_at_work(struct run *run, struct gw_error *why)
+static enum gw_err check_work(struct run *run, struct gw_error *why)
 {
     const struct work_options *wanted = &run->options.work;
     enum gw_err code =
@@ -142,11 +144,11 @@ static enum gw_err start_members(struct run *run, struct gw_error *why)
     return code;
 }
 
-static enum gw_err look_at_files(struct run *run, struct gw_error *why)
+static enum gw_err check_files(struct run *run, struct gw_error *why)
 {
     enum gw_err code = end_with_starter(run, true, why);
     if (!code)
-        code = look_at_work(run, why);
+        code = check_work(run, why);
     if (!code)
         code = topo_begin(run, why);
     if (!code)
@@ -159,7 +161,7 @@ static enum gw_err begin_run(struct run *run, struct gw_error *why)
 {
     enum gw_err code = receive_starter(run, why);
     if (!code)
-        code = look_at_files(run, why);
+        code = check_files(run, why);
     if (!code)
         code = run_folder_open(&run->folder, run->options.name, why);
     if (!code)
@@ -193,38 +195,38 @@ static void explain_forming(struct run *run)
     char trouble[SENTENCE_MAX], control[200];
     status_trouble(run, trouble);
     control_text(run, control);
-    gw_fail(&run->failed, GW_ETIMEOUT,
-            "the %s did not form within %d s: %s%s%s",
-            has_servers(run) ? "crew" : "ring", (int)(FORM_NS / 1000000000),
-            trouble, *control ? "; " : "", control);
+    gw_fail(
+        &run->failed, GW_ETIMEOUT, "the %s did not form within %d s: %s%s%s",
+        has_servers(run) ? "crew" : "ring", (int)(FORMATION_NS / 1000000000),
+        trouble, *control ? "; " : "", control);
 }
 
-static bool stands(const struct run *run)
+static bool is_complete(const struct run *run)
 {
     unsigned there = 0;
     if (has_servers(run))
-        return ps_members_stands(run);
+        return ps_members_is_complete(run);
     for (unsigned n = 0; n < run->options.ranks; n++)
-        there += run->workers[n].note.stage == STAGE_MEMBER &&
+        there += run->workers[n].status.stage == STAGE_MEMBER &&
                  child_is_member(run, &run->workers[n]);
     return there == run->options.ranks;
 }
 
-static void form(struct run *run)
+static void check_formation(struct run *run)
 {
     if (run->over)
         return;
     control_admit(run);
     if (run->formed)
         return;
-    if (stands(run)) {
+    if (is_complete(run)) {
         run_folder_latest(&run->folder);
         run->formed = answer_starter(run, &(struct gw_error){.code = GW_OK});
         if (!run->formed)
-            gw_fail(&run->failed, GW_EINTR, given_up);
+            gw_fail(&run->failed, GW_EINTR, starter_ended);
     } else if (starter_gone(run)) {
-        gw_fail(&run->failed, GW_EINTR, given_up);
-    } else if (gw_now_ns() - run->folder.began_ns > FORM_NS) {
+        gw_fail(&run->failed, GW_EINTR, starter_ended);
+    } else if (gw_now_ns() - run->folder.began_ns > FORMATION_NS) {
         explain_forming(run);
     }
 }
@@ -248,7 +250,7 @@ static long patience_ms(const struct run *run)
     if (due <= now)
         return 0;
     uint64_t ms = (due - now) / 1000000 + 1;
-    return ms < LOOK_MS ? (long)ms : LOOK_MS;
+    return ms < POLL_MS ? (long)ms : POLL_MS;
 }
 
 static unsigned fill_poll_items(struct run *run, zmq_pollitem_t *items)
@@ -279,7 +281,7 @@ static void receive_children(struct run *run)
     for (unsigned i = 0; (child = child_at(run, i)); i++) {
         child_receive(run, child, A_TURN);
         if (child->late)
-            child_order(run, child);
+            child_send_desired(run, child);
     }
 }
 
@@ -288,16 +290,16 @@ static void run_turn(struct run *run)
     zmq_pollitem_t items[POLL_FIXED + CHILDREN_MAX];
     zmq_poll(items, (int)fill_poll_items(run, items), patience_ms(run));
     take_signals(run); /* first the dead: others wait for this news */
-    control_take(run);
+    control_apply_update(run);
     receive_children(run);
     control_suspect(run);
     children_start_awaited(run);
     serve_requests(run);
     events_subscriptions(run);
-    form(run);
-    ps_members_look(run);
-    later_look(run);
-    known_look(run);
+    check_formation(run);
+    ps_members_update(run);
+    later_answer_due(run);
+    known_check(run);
     struct gw_error why;
     if (!run->failed.code && control_error(run, &why))
         run->failed = why;

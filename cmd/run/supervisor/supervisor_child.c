@@ -117,11 +117,11 @@ void children_removed(struct run *run,
 
 bool child_is_whole(const struct run *run, const struct child *child)
 {
-    const struct node_note *note = &child->note;
+    const struct node_status *status = &child->status;
     return child_is_member(run, child) &&
            (child->role != GW__WORKER || child->ps_members ||
-            (note->stage == STAGE_MEMBER && !note->ring.gone &&
-             note->ring.epoch >= child->removed_epoch));
+            (status->stage == STAGE_MEMBER && !status->ring.gone &&
+             status->ring.epoch >= child->removed_epoch));
 }
 
 unsigned members_alive(const struct run *run)
@@ -165,7 +165,7 @@ static void make_desired_state(const struct run *run, const struct child *child,
     desired->slow_ns = child->slow_ns;
     desired->clock_rate = child->clock_rate > 0 ? child->clock_rate : 1;
     desired->events = events_level(run);
-    desired->describe = run->known.asked;
+    desired->describe = run->known.request_count;
     desired->leave = child->leaving;
     desired->end = run->ending;
     links_desired_state(&run->links, child->node, desired);
@@ -278,46 +278,47 @@ void children_start_awaited(struct run *run)
 
 /* ---- orders ---- */
 
-void child_order(struct run *run, struct child *child)
+void child_send_desired(struct run *run, struct child *child)
 {
     struct desired_state desired;
     if (child->pid <= 0 || child->fd < 0)
         return;
     make_desired_state(run, child, &desired);
-    child->late = child_channel_send(child->fd, CHILD_CHANNEL_ORDERS, &desired,
-                                     sizeof desired, false) == GW_PENDING;
+    child->late =
+        child_channel_send(child->fd, CHILD_CHANNEL_DESIRED_STATE, &desired,
+                           sizeof desired, false) == GW_PENDING;
 }
 
-void children_order(struct run *run)
+void children_send_desired(struct run *run)
 {
     struct child *child;
     for (unsigned i = 0; (child = child_at(run, i)); i++)
-        child_order(run, child);
-    control_rules(run);
+        child_send_desired(run, child);
+    control_set_links(run);
 }
 
 /* ---- their messages ---- */
 
-static void take_note(struct run *run, struct child *child)
+static void receive_status(struct run *run, struct child *child)
 {
-    const struct node_note before = child->note;
-    memcpy(&child->note, run->buffer, sizeof child->note);
-    child->left = child->note.stage == STAGE_LEFT;
-    recovery_note(run, child, child->noted ? &before : NULL);
-    ps_members_note(run, child, child->noted ? &before : NULL);
-    child->noted = true;
-    resumed_look(run);
-    report_note(run, child);
+    const struct node_status before = child->status;
+    memcpy(&child->status, run->buffer, sizeof child->status);
+    child->left = child->status.stage == STAGE_LEFT;
+    recovery_on_status(run, child, child->has_status ? &before : NULL);
+    ps_members_on_status(run, child, child->has_status ? &before : NULL);
+    child->has_status = true;
+    resumed_check(run);
+    report_status(run, child);
 }
 
-static void take_message(struct run *run, struct child *child,
-                         enum child_channel_kind kind, size_t bytes)
+static void handle_message(struct run *run, struct child *child,
+                           enum child_channel_kind kind, size_t bytes)
 {
     const void *data = run->buffer;
-    const struct gw_error *last = data;
+    const struct gw_error *error = data;
     switch (kind) {
-    case CHILD_CHANNEL_NOTE:
-        take_note(run, child);
+    case CHILD_CHANNEL_STATUS:
+        receive_status(run, child);
         break;
     case CHILD_CHANNEL_EVENTS:
         events_publish(run, data, bytes / sizeof(struct gw_event));
@@ -325,10 +326,10 @@ static void take_message(struct run *run, struct child *child,
     case CHILD_CHANNEL_KNOWN:
         known_notified(run, child, data, bytes);
         break;
-    case CHILD_CHANNEL_LAST:
-        snprintf(child->text, sizeof child->text, "%.199s", last->text);
+    case CHILD_CHANNEL_EXIT:
+        snprintf(child->text, sizeof child->text, "%.199s", error->text);
         if (!run->formed && !run->failed.code)
-            run->failed = *last;
+            run->failed = *error;
         break;
     default:
         break;
@@ -345,7 +346,7 @@ void child_receive(struct run *run, struct child *child, unsigned most)
         if (code == GW_PENDING)
             return;
         if (code == GW_OK)
-            take_message(run, child, kind, bytes);
+            handle_message(run, child, kind, bytes);
         if (code == GW_ECLOSED) {
             close(child->fd);
             child->fd = -1;
@@ -365,7 +366,7 @@ static void report_end(struct run *run, struct child *child, int status)
     else if (child->text[0])
         return; /* its own last sentence */
     else if (WIFEXITED(status) && WEXITSTATUS(status) == EXEC_FAILED &&
-             !child->noted)
+             !child->has_status)
         snprintf(child->text, room, "the program could not be started");
     else
         snprintf(child->text, room, "%s", process_end(status, end));
@@ -420,7 +421,7 @@ void children_end(struct run *run)
 {
     uint64_t deadline = gw_now_ns() + GRACE_MS * UINT64_C(1000000);
     run->ending = true;
-    children_order(run);
+    children_send_desired(run);
     signal_all(run, true, SIGKILL); /* paused ones cannot receive orders */
     while (running(run) > 0) {
         if (gw_now_ns() >= deadline)

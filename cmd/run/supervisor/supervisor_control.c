@@ -50,7 +50,7 @@ struct control {
     uint64_t empty_ns; /* since when the ring is empty, after it was not */
     struct {
         struct gw__id incarnation;
-        uint64_t asked_ns;
+        uint64_t reported_ns;
     } suspected[GW__NODES_MAX];
 };
 
@@ -190,8 +190,8 @@ enum gw_err control_error(struct run *run, struct gw_error *why)
 
 /* ---- updates ---- */
 
-static void look_for_loss(struct run *run,
-                          const struct gw__membership_update *before)
+static void check_loss(struct run *run,
+                       const struct gw__membership_update *before)
 {
     if (before->view.ring_count == 0 || run->update.view.ring_count > 0 ||
         run->ending)
@@ -202,24 +202,24 @@ static void look_for_loss(struct run *run,
             (unsigned long long)run->update.view.epoch);
 }
 
-static void take_events(struct run *run)
+static void publish_events(struct run *run)
 {
     struct gw_event row[CHILD_CHANNEL_EVENTS_MAX];
     size_t count;
     if (!run->control->queue)
         return;
     event_queue_want(run->control->queue, events_level(run));
-    while ((count = event_queue_take(run->control->queue, row)) > 0)
+    while ((count = event_queue_pop(run->control->queue, row)) > 0)
         events_publish(run, row, count);
 }
 
-void control_take(struct run *run)
+void control_apply_update(struct run *run)
 {
     struct control *control = run->control;
     const struct gw__membership_update before = run->update;
     eventfd_t reported;
     eventfd_read(control->fd, &reported);
-    take_events(run);
+    publish_events(run);
     gw__session_lock(&control->observer);
     bool fresh = control->fresh;
     control->fresh = false;
@@ -231,9 +231,9 @@ void control_take(struct run *run)
     if (!fresh)
         return;
     children_removed(run, &before);
-    look_for_loss(run, &before);
+    check_loss(run, &before);
     recovery_view(run, &before);
-    resumed_look(run);
+    resumed_check(run);
     report_update(run, &before);
     control_suspect(run);
     children_start_awaited(run);
@@ -244,10 +244,10 @@ void control_suspect_one(struct run *run, unsigned node, struct gw__id id)
     struct control *control = run->control;
     uint64_t now = gw_now_ns();
     bool again = gw__id_equal(control->suspected[node].incarnation, id);
-    if (again && now - control->suspected[node].asked_ns < SUSPECT_AGAIN_NS)
+    if (again && now - control->suspected[node].reported_ns < SUSPECT_AGAIN_NS)
         return;
     control->suspected[node].incarnation = id;
-    control->suspected[node].asked_ns = now;
+    control->suspected[node].reported_ns = now;
     gw__session_lost(&control->observer, (struct gw__process){node, id});
 }
 
@@ -343,7 +343,7 @@ void control_admit(struct run *run)
 
 /* ---- links, and the status of a controller ---- */
 
-void control_rules(struct run *run)
+void control_set_links(struct run *run)
 {
     struct control *control = run->control;
     if (!control || !control->inside)
@@ -363,9 +363,9 @@ void control_rules(struct run *run)
 bool control_status(const struct run *run, unsigned number,
                     struct gw__controller_status *status)
 {
-    *status = run->controllers[number].note.controller;
+    *status = run->controllers[number].status.controller;
     if (run->controller_count)
-        return run->controllers[number].noted;
+        return run->controllers[number].has_status;
     if (!run->control || !run->control->inside)
         return false;
     gw__controller_status(run->control->inside, status);

@@ -31,7 +31,7 @@ enum event_level events_level(const struct run *run)
 static void order_if_changed(struct run *run, enum event_level before)
 {
     if (events_level(run) != before)
-        children_order(run);
+        children_send_desired(run);
 }
 
 void events_subscriptions(struct run *run)
@@ -80,7 +80,7 @@ static void record(struct run *run, const struct gw_event *events, size_t count)
         return;
     if (record_end(run, &written, &why))
         fprintf(stderr, "recording: %s\n", why.text);
-    children_order(run);
+    children_send_desired(run);
 }
 
 static enum gw_err record_begin(struct run *run, const char *path,

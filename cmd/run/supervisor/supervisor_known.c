@@ -22,7 +22,8 @@ static bool joins(const struct run *run, const struct child *child)
 {
     return run->formed && !run->ending && child->pid > 0 && !child->paused &&
            !child->leaving && !child->awaits && child->role != GW__CONTROLLER &&
-           !child->note.diverged && !child->left && !child_is_whole(run, child);
+           !child->status.diverged && !child->left &&
+           !child_is_whole(run, child);
 }
 
 /* ---- the file ---- */
@@ -70,7 +71,7 @@ static void write_down(struct run *run, struct child *child, uint64_t now)
     char name[32];
     snprintf(run->known.path, sizeof run->known.path, "%s/join-%s-%llu.txt",
              run->folder.path, child_short(child, name),
-             (unsigned long long)++run->known.asked);
+             (unsigned long long)++run->known.request_count);
     FILE *file = open_file(run);
     if (!file)
         return;
@@ -84,7 +85,7 @@ static void write_down(struct run *run, struct child *child, uint64_t now)
             "%s is not a member after %.3g s: the state of all processes is "
             "in %s\n",
             name, (double)(now - child->joins_ns) / 1e9, child->known_in);
-    children_order(run); /* to request their state */
+    children_send_desired(run); /* to request their state */
 }
 
 /* ---- joining ---- */
@@ -97,12 +98,12 @@ static void check_child(struct run *run, struct child *child, uint64_t now)
     } else if (child->joins_ns == 0) {
         child->joins_ns = now;
     } else if (now - child->joins_ns > JOIN_NS && !child->known_in[0] &&
-               run->known.asked < FILES_MAX) {
+               run->known.request_count < FILES_MAX) {
         write_down(run, child, now);
     }
 }
 
-void known_look(struct run *run)
+void known_check(struct run *run)
 {
     struct child *child;
     uint64_t now = gw_now_ns();

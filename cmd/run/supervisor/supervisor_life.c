@@ -180,7 +180,7 @@ static void leave(const struct request *request, bool by_signal)
     if (by_signal)
         kill(child->pid, SIGTERM);
     else
-        child_order(request->run, child);
+        child_send_desired(request->run, child);
     snprintf(text, sizeof text,
              child->role == GW__CONTROLLER ? "%s ended" : "%s left", name);
     later_change(request, LATER_GONE, child, text);
@@ -329,7 +329,7 @@ static enum gw_err start_at(struct run *run, struct child *child,
                     child->number);
     enum gw_err err = child_start(run, child, why);
     if (rank)
-        children_order(run);
+        children_send_desired(run);
     return err;
 }
 
@@ -387,7 +387,7 @@ void verb_slow(const struct request *request)
     }
     if (!request_ns(request, &child->slow_ns))
         return;
-    child_order(request->run, child);
+    child_send_desired(request->run, child);
     if (child->slow_ns)
         snprintf(what, sizeof what, "slowed by %g ms per %s",
                  (double)child->slow_ns / 1e6,
@@ -444,7 +444,7 @@ void verb_drift(const struct request *request)
     }
     child->clock_rate = rate;
     touched(child);
-    child_order(request->run, child);
+    child_send_desired(request->run, child);
     snprintf(what, sizeof what, "given a clock of %g seconds per second", rate);
     done(request, child, what);
 }

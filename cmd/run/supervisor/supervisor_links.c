@@ -22,15 +22,15 @@ bool link_is_quiet(const struct gw_ring_link *link)
 static enum gw_err get(const json_t *request, const char *name, json_int_t most,
                        json_int_t *value, struct gw_error *why)
 {
-    const json_t *given = json_object_get(request, name);
-    if (!given)
+    const json_t *field = json_object_get(request, name);
+    if (!field)
         return GW_OK;
-    if (!json_is_integer(given) || json_integer_value(given) < 0 ||
-        json_integer_value(given) > most)
+    if (!json_is_integer(field) || json_integer_value(field) < 0 ||
+        json_integer_value(field) > most)
         return gw_fail(why, GW_EINVAL,
                        "\"%s\" must be a whole number from 0 to %lld", name,
                        (long long)most);
-    *value = json_integer_value(given);
+    *value = json_integer_value(field);
     return GW_OK;
 }
 
@@ -101,10 +101,10 @@ json_t *links_json(const struct links *links)
             const struct gw_ring_link *link = &links->profiles[a][b];
             if (link_is_quiet(link))
                 continue;
-            json_t *rule = link_json(link);
-            json_object_set_new(rule, "from", json_integer(a));
-            json_object_set_new(rule, "to", json_integer(b));
-            json_array_append_new(list, rule);
+            json_t *profile = link_json(link);
+            json_object_set_new(profile, "from", json_integer(a));
+            json_object_set_new(profile, "to", json_integer(b));
+            json_array_append_new(list, profile);
         }
     return list;
 }

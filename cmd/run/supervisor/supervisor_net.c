@@ -23,7 +23,7 @@ void verb_link(const struct request *request)
 {
     struct run *run = request->run;
     struct gw_error why;
-    char text[SENTENCE_MAX], rule[160], a[32], b[32];
+    char text[SENTENCE_MAX], profile[160], a[32], b[32];
     bool both = json_is_true(json_object_get(request->json, "both"));
     const struct child *from =
         child_named(run, json_object_get(request->json, "from"), &why);
@@ -50,11 +50,11 @@ void verb_link(const struct request *request)
     }
     if (both)
         run->links.profiles[to->node][from->node] = *there;
-    children_order(run);
+    children_send_desired(run);
     json_t *data = link_json(there);
-    link_words_print(data, rule, sizeof rule);
+    link_words_print(data, profile, sizeof profile);
     snprintf(text, sizeof text, "link %s%s%s set: %s", child_short(from, a),
-             both ? "<>" : ">", child_short(to, b), rule);
+             both ? "<>" : ">", child_short(to, b), profile);
     answer_request(request, data, text);
 }
 
@@ -147,7 +147,7 @@ void verb_cut(const struct request *request)
     place_controllers(run, &left, &right);
     links_cut(&run->links, left, right);
     mark_trouble(run, left | right);
-    children_order(run);
+    children_send_desired(run);
     describe_side(run, left, a, sizeof a);
     describe_side(run, right, b, sizeof b);
     snprintf(text, sizeof text, "%s cut off from %s", a, b);
@@ -158,7 +158,7 @@ void verb_heal(const struct request *request)
 {
     char text[SENTENCE_MAX];
     unsigned healed = links_heal(&request->run->links);
-    children_order(request->run);
+    children_send_desired(request->run);
     if (healed)
         snprintf(text, sizeof text, "%u link%s healed", healed,
                  healed == 1 ? " was" : "s were");
@@ -174,7 +174,7 @@ void verb_pace(const struct request *request)
     char text[SENTENCE_MAX];
     if (!request_ns(request, &request->run->pace_ns))
         return;
-    children_order(request->run);
+    children_send_desired(request->run);
     if (request->run->pace_ns)
         snprintf(text, sizeof text, "the pace is %g ms per chunk",
                  (double)request->run->pace_ns / 1e6);

@@ -70,7 +70,7 @@ static const struct member work_members[] = {
     {.name = NULL},
 };
 /* The members of its "options". */
-static const struct member given_members[] = {
+static const struct member work_option_members[] = {
     WORK(until, TEXT, 64),
     WORK(test, TEXT, FILE_MAX),
     WORK(epochs, WHOLE, 0),
@@ -131,7 +131,7 @@ json_t *work_options_encode(const struct work_options *work)
 {
     json_t *json = encode(work_members, work);
     json = add_member(json, "kind", json_string(kinds[work->kind]));
-    return add_member(json, "options", encode(given_members, work));
+    return add_member(json, "options", encode(work_option_members, work));
 }
 
 json_t *options_encode(const struct run_options *options)
@@ -207,8 +207,8 @@ enum gw_err work_options_decode(const json_t *json, struct work_options *work,
     *work = work_defaults;
     enum gw_err code = decode(work_members, json, work, why);
     if (!code)
-        code =
-            decode(given_members, json_object_get(json, "options"), work, why);
+        code = decode(work_option_members, json_object_get(json, "options"),
+                      work, why);
     return code ? code : get_kind(json, work, why);
 }
 

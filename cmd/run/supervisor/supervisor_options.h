@@ -31,9 +31,9 @@ json_t *work_options_encode(const struct work_options *work);
 
 /* The operands of `train`, for parameter servers: a model and its files.
  * GW_EINVAL: an unknown model, or a wrong number of files. */
-GW_MUST_CHECK enum gw_err work_take_operands(int count, char *const *operands,
-                                             struct work_options *work,
-                                             struct gw_error *why);
+GW_MUST_CHECK enum gw_err work_set_operands(int count, char *const *operands,
+                                            struct work_options *work,
+                                            struct gw_error *why);
 
 /* Makes the order for the members of such a run, its files found. GW_EINVAL: an
  * invalid option; GW_EDATA: a missing file. */

@@ -50,8 +50,8 @@ static enum gw_err check_training(const struct work_options *work,
 }
 
 /* A ring has one setting. */
-static enum gw_err take_settings(const char *text, struct work_order *order,
-                                 struct gw_error *why)
+static enum gw_err apply_settings(const char *text, struct work_order *order,
+                                  struct gw_error *why)
 {
     order->on_demand = text && strcmp(text, "on-demand=1") == 0;
     if (!text || order->on_demand || strcmp(text, "on-demand=0") == 0)
@@ -72,10 +72,10 @@ static enum gw_err check_ops(const struct work_options *work,
     return GW_OK;
 }
 
-static enum gw_err order_ring(const struct work_options *given,
+static enum gw_err order_ring(const struct work_options *options,
                               struct work_order *order, struct gw_error *why)
 {
-    struct work_options work = *given;
+    struct work_options work = *options;
     if (work.kind == WORK_OPS)
         return check_ops(&work, why);
     if (work.epochs == WORK_UNSAID)
@@ -91,7 +91,7 @@ static enum gw_err order_ring(const struct work_options *given,
     order->rate = work.rate;
     order->momentum = work.momentum;
     order->l2 = work.l2;
-    enum gw_err code = take_settings(work.settings, order, why);
+    enum gw_err code = apply_settings(work.settings, order, why);
     return code ? code : check_training(&work, why);
 }
 
@@ -213,8 +213,8 @@ static enum gw_err check_files(const char *name, unsigned files,
                    name);
 }
 
-enum gw_err work_take_operands(int count, char *const *operands,
-                               struct work_options *work, struct gw_error *why)
+enum gw_err work_set_operands(int count, char *const *operands,
+                              struct work_options *work, struct gw_error *why)
 {
     struct gw_task_config config;
     enum gw_err code = gw_task_defaults(operands[0], &config, why);

@@ -28,7 +28,7 @@
  *   supervisor_resumed.c    the end of a recovery
  *   supervisor_known.c      joins that take too long
  *   supervisor_events.c     the event stream and the recording
- *   supervisor_tell.c       events about parameter servers
+ *   supervisor_report.c     events about parameter servers
  */
 #ifndef SUPERVISOR_PARTS_H
 #define SUPERVISOR_PARTS_H
@@ -42,7 +42,7 @@
 #include "supervisor_links.h"
 #include "supervisor_options.h"
 #include "supervisor_recovery.h"
-#include "supervisor_tell.h"
+#include "supervisor_report.h"
 
 #include <cluster/messages/protocol.h>
 #include <cluster/routes/slot_load.h>
@@ -82,21 +82,21 @@ struct child {
     double clock_rate;   /* of its clock; 0 or 1: normal */
     uint64_t trouble_ns; /* when a request last disturbed it; or 0 */
     uint64_t ended_ns;
-    uint64_t joins_ns; /* since when it could be a member but is not; 0 */
+    uint64_t joins_ns;      /* since when it could be a member but is not; 0 */
     uint64_t removed_epoch; /* the view that last removed it from the ring */
     char known_in[PATH_MAX + 32]; /* "", or supervisor_known.c's file */
-    bool noted;
-    struct node_note note;
-    struct rate units; /* of a worker of parameter servers */
-    char text[200];    /* how it ended */
+    bool has_status;
+    struct node_status status;
+    struct rate item_rate; /* of a worker of parameter servers */
+    char text[200];        /* how it ended */
 };
 
 /* ---- parameter servers ---- */
 
 /* The sums of a data epoch, from the reports of all workers. */
 struct epoch_sums {
-    uint64_t units;
-    struct gw_unit_sums sums;
+    uint64_t items;
+    struct gw_sample_sums sums;
     uint64_t ended_ns; /* when its newest unit was reported */
 };
 
@@ -145,11 +145,11 @@ struct recording;
 
 struct run {
     struct run_options options;
-    json_t *given;           /* owns their texts */
+    json_t *options_json;    /* owns their texts */
     char snapshot[FILE_MAX]; /* options.work.snapshot, set later */
     struct run_folder folder;
     struct { /* requests to all members; their answers */
-        uint64_t asked;
+        uint64_t request_count;
         char path[PATH_MAX + 32];
     } known;
     int starter; /* the waiting starter's socket, until answered; -1 */
@@ -198,8 +198,8 @@ struct run {
     struct directive directive;
     uint64_t work_ns; /* when the first unit was reported */
     struct reported_state reported;
-    struct policy policy; /* of placement */
-    uint64_t placed_for;  /* the servers last passed to it, as bits */
+    struct policy policy;       /* of placement */
+    uint64_t placement_servers; /* the servers last passed to it, as bits */
     struct gw__slot_load load;
     uint64_t load_ns; /* when its window began */
     struct rpc_server rpc;
@@ -222,8 +222,8 @@ const char *child_short(const struct child *child, char out[32]);
 GW_MUST_CHECK enum gw_err child_start(struct run *run, struct child *child,
                                       struct gw_error *why);
 /* Sends its orders again: one of them has changed. */
-void child_order(struct run *run, struct child *child);
-void children_order(struct run *run);
+void child_send_desired(struct run *run, struct child *child);
+void children_send_desired(struct run *run);
 /* Reads its messages, at most so many. */
 void child_receive(struct run *run, struct child *child, unsigned most);
 /* Reaps the children that have ended. */
@@ -258,7 +258,7 @@ void children_start_awaited(struct run *run);
 GW_MUST_CHECK enum gw_err placement_begin(struct run *run,
                                           struct gw_error *why);
 /* Measures the load of the slots and calls the policy when necessary. */
-void placement_look(struct run *run);
+void placement_update(struct run *run);
 
 /* ---- supervisor_control.c ---- */
 
@@ -266,13 +266,13 @@ GW_MUST_CHECK enum gw_err control_start(struct run *run, struct gw_error *why);
 void control_stop(struct run *run);
 int control_fd(const struct run *run);
 /* Takes the newest update into run->news, and acts on it. */
-void control_take(struct run *run);
+void control_apply_update(struct run *run);
 /* Reports members of the ring whose processes have ended as dead. */
 void control_suspect(struct run *run);
 /* All first members take part from op 0 on. */
 void control_admit(struct run *run);
 /* Sets the link profiles of the controller inside, if there is one. */
-void control_rules(struct run *run);
+void control_set_links(struct run *run);
 /* The controller that leads; -1: none known. */
 int control_leader(const struct run *run);
 /* Its status; false: it has sent none. */
@@ -310,17 +310,18 @@ void ps_members_open_slots(struct run *run);
 bool ps_members_serves_slot(const struct run *run, unsigned slot);
 bool ps_members_serves(const struct run *run);
 /* Have all first servers and workers joined, and are all slots served? */
-bool ps_members_stands(const struct run *run);
-void ps_members_note(struct run *run, struct child *child,
-                     const struct node_note *before);
+bool ps_members_is_complete(const struct run *run);
+void ps_members_on_status(struct run *run, struct child *child,
+                          const struct node_status *before);
 /* Chooses the workers that score the model and write snapshots, and starts the
  * final snapshot. */
-void ps_members_look(struct run *run);
+void ps_members_update(struct run *run);
 /* Adds the orders for parameter servers. */
 void ps_members_desired_state(const struct run *run, const struct child *child,
                               struct desired_state *desired);
 /* Starts an errand when none is under way, and returns its new id. */
-uint64_t ps_members_ask(struct run *run, const struct directive_order *order);
+uint64_t ps_members_request(struct run *run,
+                            const struct directive_order *order);
 
 /* ---- supervisor_progress.c, supervisor_servers.c ---- */
 
@@ -332,8 +333,8 @@ struct progress_of {
     /* The newest of a ring, or the mean of the workers' last reports. NaN:
      * unknown. */
     double loss;
-    const struct node_note *evaluates; /* the note with a score, if any */
-    uint64_t work_ns;                  /* the time that it took */
+    const struct node_status *evaluates; /* the note with a score, if any */
+    uint64_t work_ns;                    /* the time that it took */
     /* of parameter servers */
     uint64_t rounds, expected; /* of the plan */
     uint64_t replicas, slots_lost;
@@ -400,7 +401,7 @@ GW_MUST_CHECK enum gw_err work_try(const struct run *run,
 /* ---- supervisor_wait.c ---- */
 
 /* Answers the requests that are due. */
-void later_look(struct run *run);
+void later_answer_due(struct run *run);
 /* The next deadline; UINT64_MAX: none. */
 uint64_t later_due(const struct run *run);
 /* Answers all waiting requests with a sentence. */

@@ -39,33 +39,33 @@ static enum gw_err request_placement(struct run *run, uint64_t servers,
                                      struct gw__command *command,
                                      struct gw_error *why)
 {
-    struct gw__placement_case given = {.slots = ps_members_slots(&run->options),
+    struct gw__placement_case input = {.slots = ps_members_slots(&run->options),
                                        .replicas =
                                            ps_members_replicas(&run->options),
                                        .servers = servers};
-    memcpy(given.weight, run->policy.weight, sizeof given.weight);
+    memcpy(input.weight, run->policy.weight, sizeof input.weight);
     if (run->update.routes.slot_count > 0)
-        given.now = run->update.routes.slots;
+        input.now = run->update.routes.slots;
     command->kind = GW__CMD_PLACE;
-    return gw__placement_question(run->policy.plugin->placement, &given,
-                                  &command->advice, why);
+    return gw__placement_run(run->policy.plugin->placement, &input,
+                             &command->advice, why);
 }
 
 /* Adds the counts that the slot's primary has reported. A slot that is being
  * moved has no counts. */
-static void note_slot(struct run *run, unsigned slot, uint64_t now_ns)
+static void record_slot_load(struct run *run, unsigned slot, uint64_t now_ns)
 {
     const struct gw__slot_route *route = &run->update.routes.slots[slot];
     unsigned server = (unsigned)route->primary - SERVER_NODE;
     if (server >= RUN_SERVERS_MAX || !ps_members_serves_slot(run, slot))
         return;
     const struct gw_ps_slot_status *s =
-        &run->servers[server].note.server.slots[slot];
-    gw__slot_load_note(&run->load, slot, route->primary, s->keys, s->traffic,
-                       now_ns);
+        &run->servers[server].status.server.slots[slot];
+    gw__slot_load_record(&run->load, slot, route->primary, s->keys, s->traffic,
+                         now_ns);
 }
 
-static void look_at_load(struct run *run)
+static void check_load(struct run *run)
 {
     static struct gw__command command; /* large */
     uint64_t now_ns = gw_now_ns();
@@ -73,28 +73,29 @@ static void look_at_load(struct run *run)
         return;
     run->load_ns = now_ns;
     for (unsigned i = 0; i < run->update.routes.slot_count; i++)
-        note_slot(run, i, now_ns);
+        record_slot_load(run, i, now_ns);
     uint64_t servers = present_servers(run);
     if (!run->policy.by_load) {
         run->load.servers = servers;
-    } else if (gw__slot_load_look(&run->load, &run->update.routes, servers,
-                                  &command.advice)) {
+    } else if (gw__slot_load_end_window(&run->load, &run->update.routes,
+                                        servers, &command.advice)) {
         command.kind = GW__CMD_PLACE;
         control_command(run, &command);
     }
 }
 
 /* If the policy fails later, the slots stay where they are. */
-void placement_look(struct run *run)
+void placement_update(struct run *run)
 {
     static struct gw__command command; /* large */
     struct gw_error why;
     uint64_t servers = run->formed ? present_servers(run) : first_servers(run);
     if (run->formed)
-        look_at_load(run);
-    if (!run->policy.plugin || servers == 0 || servers == run->placed_for)
+        check_load(run);
+    if (!run->policy.plugin || servers == 0 ||
+        servers == run->placement_servers)
         return;
-    run->placed_for = servers;
+    run->placement_servers = servers;
     if (!request_placement(run, servers, &command, &why)) {
         control_command(run, &command);
         return;

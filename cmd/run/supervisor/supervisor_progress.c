@@ -24,8 +24,8 @@
 /* Its state is the ring's: it is not, for example, still rejoining. */
 static bool is_at_work(const struct run *run, const struct child *child)
 {
-    return child->noted && child->note.stage == STAGE_MEMBER &&
-           child->note.work == run->work.id;
+    return child->has_status && child->status.stage == STAGE_MEMBER &&
+           child->status.work == run->work.id;
 }
 
 /* Members with remaining work, and without. */
@@ -36,32 +36,32 @@ struct members {
 static void add_member(const struct run *run, const struct child *child,
                        struct members *members, struct progress_of *p)
 {
-    const struct node_note *note = &child->note;
+    const struct node_status *status = &child->status;
     if (!child_is_member(run, child))
         return;
-    if (note->ring.op > p->op)
-        p->op = note->ring.op;
+    if (status->ring.op > p->op)
+        p->op = status->ring.op;
     if (!is_at_work(run, child)) {
-        members->undone += child->noted && note->stage == STAGE_MEMBER;
+        members->undone += child->has_status && status->stage == STAGE_MEMBER;
         return;
     }
-    if (note->step >= p->step) {
-        p->step = note->step;
-        p->loss = note->loss;
-        p->data_epoch = note->data_epoch;
+    if (status->step >= p->step) {
+        p->step = status->step;
+        p->loss = status->loss;
+        p->data_epoch = status->data_epoch;
     }
-    members->done += note->done;
-    members->undone += !note->done;
-    if (!note->done)
+    members->done += status->done;
+    members->undone += !status->done;
+    if (!status->done)
         return;
-    p->diverged = note->diverged;
-    p->until = note->until;
-    if (!note->scored)
+    p->diverged = status->diverged;
+    p->until = status->until;
+    if (!status->scored)
         return;
     if (!p->evaluates)
-        p->evaluates = note;
-    if (note->score.ns > p->work_ns)
-        p->work_ns = note->score.ns;
+        p->evaluates = status;
+    if (status->score.ns > p->work_ns)
+        p->work_ns = status->score.ns;
 }
 
 static void ring_progress(const struct run *run, struct progress_of *p)
@@ -78,8 +78,8 @@ static void ring_progress(const struct run *run, struct progress_of *p)
         if (child->pid <= 0 || child->awaits)
             continue;
         p->workers++;
-        p->parked += child->note.ring.parked;
-        unparked += !child->note.ring.parked && child_is_member(run, child);
+        p->parked += child->status.ring.parked;
+        unparked += !child->status.ring.parked && child_is_member(run, child);
         add_member(run, child, &members, p);
     }
     p->all_parked = p->parked > 0 && unparked == 0;
@@ -95,21 +95,22 @@ static uint64_t above(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-static void count_units(const struct run *run, struct progress_of *p)
+static void count_items(const struct run *run, struct progress_of *p)
 {
     const struct gw_ps_clock_status *clock = &run->clock;
     bool by_rounds =
         clock->mode.kind == GW_PS_KOFN || clock->mode.kind == GW_PS_BSP;
-    uint64_t counted = clock->units + clock->skipped;
+    uint64_t counted = clock->work_items + clock->skipped;
     p->rounds = clock->epoch * clock->plan.batches + clock->batch;
     uint64_t begun = p->rounds + clock->begun;
     p->step = clock->plan.batches == 0 ? clock->closed
               : by_rounds              ? p->rounds
-              : clock->dealt           ? clock->units * begun / clock->dealt
-                                       : 0;
+              : clock->parts_begun
+                  ? clock->work_items * begun / clock->parts_begun
+                  : 0;
     uint64_t planned =
         clock->until ? begun : clock->plan.epochs * clock->plan.batches;
-    p->expected = clock->dealt + above(planned, begun) * clock->parts;
+    p->expected = clock->parts_begun + above(planned, begun) * clock->parts;
     if (planned == 0)
         return;
     p->doubled = above(counted, p->expected);
@@ -144,23 +145,23 @@ static double slowest(const struct run *run)
     return clock;
 }
 
-static void ask_workers(const struct run *run, struct progress_of *p)
+static void count_workers(const struct run *run, struct progress_of *p)
 {
     unsigned undone = 0, done = 0, diverged = 0, reported = 0;
     double loss = 0;
     for (unsigned n = 0; n < RUN_WORKERS_MAX; n++) {
         const struct child *child = &run->workers[n];
-        const struct node_note *note = &child->note;
-        bool there = child->pid > 0 && child->noted && !child->awaits;
-        if (note->scored && note->work == run->work.id && !p->evaluates)
-            p->evaluates = note;
-        if (!there || note->work != run->work.id)
+        const struct node_status *status = &child->status;
+        bool there = child->pid > 0 && child->has_status && !child->awaits;
+        if (status->scored && status->work == run->work.id && !p->evaluates)
+            p->evaluates = status;
+        if (!there || status->work != run->work.id)
             continue;
-        undone += !note->done && child_is_member(run, child);
-        done += note->done && !note->diverged;
-        diverged += note->diverged;
-        if (isfinite(note->loss)) {
-            loss += note->loss;
+        undone += !status->done && child_is_member(run, child);
+        done += status->done && !status->diverged;
+        diverged += status->diverged;
+        if (isfinite(status->loss)) {
+            loss += status->loss;
             reported++;
         }
     }
@@ -176,19 +177,19 @@ static void ask_workers(const struct run *run, struct progress_of *p)
 void servers_progress(const struct run *run, struct progress_of *p)
 {
     *p = (struct progress_of){.clock = slowest(run),
-                              .op = run->clock.units,
+                              .op = run->clock.work_items,
                               .data_epoch = run->clock.epoch,
                               .until = run->clock.until,
                               .workers = ps_members_alive(run, GW__WORKER),
                               .servers = ps_members_alive(run, GW__SERVER)};
     for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
         p->parked +=
-            run->servers[n].pid > 0 && run->servers[n].note.server.parked;
+            run->servers[n].pid > 0 && run->servers[n].status.server.parked;
     p->all_parked = p->servers > 0 && p->parked >= p->servers;
-    count_units(run, p);
+    count_items(run, p);
     count_slots(&run->update.routes, p);
     p->lost += p->slots_lost;
-    ask_workers(run, p);
+    count_workers(run, p);
     p->work_ns = p->evaluates ? p->evaluates->score.ns : 0;
 }
 
@@ -250,7 +251,7 @@ const char *servers_warn_idle(const struct run *run, char out[SENTENCE_MAX])
 {
     /* The clock may not have reported its first batch yet. */
     enum gw_ps_mode_kind kind =
-        run->clock.dealt ? run->clock.mode.kind : run->work.mode.kind;
+        run->clock.parts_begun ? run->clock.mode.kind : run->work.mode.kind;
     unsigned workers = 0, parts = run->work.parts;
     for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
         workers += child_lives(&run->workers[n]);

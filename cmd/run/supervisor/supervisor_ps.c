@@ -76,7 +76,7 @@ void ps_members_open_slots(struct run *run)
                    .servers = o->servers}};
     if (run->update.routes.slot_count > 0)
         return;
-    placement_look(run); /* first, so that it decides their placement */
+    placement_update(run); /* first, so that it decides their placement */
     control_command(run, &command);
 }
 
@@ -87,7 +87,7 @@ bool ps_members_serves_slot(const struct run *run, unsigned slot)
     if (server >= RUN_SERVERS_MAX)
         return false;
     const struct gw_ps_slot_status *s =
-        &run->servers[server].note.server.slots[slot];
+        &run->servers[server].status.server.slots[slot];
     return s->role == GW_PS_PRIMARY && s->term >= route->term;
 }
 
@@ -101,11 +101,11 @@ bool ps_members_serves(const struct run *run)
 
 static bool has_begun(const struct run *run, const struct child *child)
 {
-    return child->note.stage == STAGE_MEMBER &&
-           (child_is_member(run, child) || child->note.diverged);
+    return child->status.stage == STAGE_MEMBER &&
+           (child_is_member(run, child) || child->status.diverged);
 }
 
-bool ps_members_stands(const struct run *run)
+bool ps_members_is_complete(const struct run *run)
 {
     unsigned there = 0;
     for (unsigned n = 0; n < run->options.ranks; n++)
@@ -118,8 +118,8 @@ bool ps_members_stands(const struct run *run)
 
 /* ---- reports ---- */
 
-static void note_clock(struct run *run,
-                       const struct gw_ps_server_status *status)
+static void update_clock(struct run *run,
+                         const struct gw_ps_server_status *status)
 {
     const struct gw_ps_clock_status *clock = &status->clocks[0];
     bool leads =
@@ -129,25 +129,25 @@ static void note_clock(struct run *run,
     run->clock = *clock;
 }
 
-static const struct epoch_note *same_epoch(const struct node_note *before,
-                                           const struct epoch_note *now)
+static const struct epoch_status *same_epoch(const struct node_status *before,
+                                             const struct epoch_status *now)
 {
-    const struct epoch_note *then =
-        before ? &before->worker.epochs[now->epoch % EPOCHS_NOTED] : NULL;
-    return then && then->units > 0 && then->epoch == now->epoch ? then : NULL;
+    const struct epoch_status *then =
+        before ? &before->worker.epochs[now->epoch % EPOCHS_REPORTED] : NULL;
+    return then && then->items > 0 && then->epoch == now->epoch ? then : NULL;
 }
 
 /* Adds the growth of an epoch since the previous note. */
-static void add_epoch(struct run *run, const struct epoch_note *now,
-                      const struct epoch_note *then)
+static void add_epoch(struct run *run, const struct epoch_status *now,
+                      const struct epoch_status *then)
 {
-    static const struct epoch_note none;
+    static const struct epoch_status none;
     if (now->epoch >= CURVE_MAX)
         return;
     if (!then)
         then = &none;
     struct epoch_sums *e = &run->curve[now->epoch];
-    e->units += now->units - then->units;
+    e->items += now->items - then->items;
     e->sums.rows += now->sums.rows - then->sums.rows;
     e->sums.samples += now->sums.samples - then->sums.samples;
     e->sums.right += now->sums.right - then->sums.right;
@@ -163,13 +163,13 @@ static void add_epoch(struct run *run, const struct epoch_note *now,
         run->curve_count = (unsigned)now->epoch + 1;
 }
 
-static void note_epochs(struct run *run, const struct node_note *note,
-                        const struct node_note *before)
+static void update_epochs(struct run *run, const struct node_status *status,
+                          const struct node_status *before)
 {
-    for (unsigned i = 0; i < EPOCHS_NOTED; i++) {
-        const struct epoch_note *now = &note->worker.epochs[i];
-        const struct epoch_note *then = same_epoch(before, now);
-        if (now->units == 0 || (then && then->units == now->units))
+    for (unsigned i = 0; i < EPOCHS_REPORTED; i++) {
+        const struct epoch_status *now = &status->worker.epochs[i];
+        const struct epoch_status *then = same_epoch(before, now);
+        if (now->items == 0 || (then && then->items == now->items))
             continue;
         if (!run->work_ns)
             run->work_ns = gw_now_ns();
@@ -177,28 +177,28 @@ static void note_epochs(struct run *run, const struct node_note *note,
     }
 }
 
-static void note_directive(struct run *run, const struct node_note *note)
+static void update_directive(struct run *run, const struct node_status *status)
 {
     struct directive *directive = &run->directive;
-    if (note->worker.directive.id != directive->order.id ||
+    if (status->worker.directive.id != directive->order.id ||
         directive->ended == directive->order.id)
         return;
     directive->ended = directive->order.id;
-    directive->code = note->worker.directive.code;
-    memcpy(directive->text, note->worker.directive.text,
+    directive->code = status->worker.directive.code;
+    memcpy(directive->text, status->worker.directive.text,
            sizeof directive->text);
 }
 
-void ps_members_note(struct run *run, struct child *child,
-                     const struct node_note *before)
+void ps_members_on_status(struct run *run, struct child *child,
+                          const struct node_status *before)
 {
     if (child->role == GW__SERVER)
-        note_clock(run, &child->note.server);
+        update_clock(run, &child->status.server);
     if (child->role != GW__WORKER || !child->ps_members)
         return;
-    rate_note(&child->units, child->note.worker.units, gw_now_ns());
-    note_epochs(run, &child->note, before);
-    note_directive(run, &child->note);
+    rate_record(&child->item_rate, child->status.worker.items, gw_now_ns());
+    update_epochs(run, &child->status, before);
+    update_directive(run, &child->status);
 }
 
 /* ---- tasks of one worker ---- */
@@ -206,13 +206,13 @@ void ps_members_note(struct run *run, struct child *child,
 static bool may_write(const struct run *run, const struct child *child)
 {
     return is_there(run, child) && !child->paused && !child->leaving &&
-           child->noted && !child->note.diverged;
+           child->has_status && !child->status.diverged;
 }
 
 static bool may_evaluate(const struct run *run, const struct child *child)
 {
-    return may_write(run, child) && child->note.done &&
-           child->note.work == run->work.id;
+    return may_write(run, child) && child->status.done &&
+           child->status.work == run->work.id;
 }
 
 /* The present one if it still can, else the first that can. */
@@ -236,18 +236,19 @@ static void appoint(struct run *run, struct child **leader,
     if (before == chosen)
         return;
     if (before)
-        child_order(run, before);
+        child_send_desired(run, before);
     if (chosen)
-        child_order(run, chosen);
+        child_send_desired(run, chosen);
 }
 
-uint64_t ps_members_ask(struct run *run, const struct directive_order *order)
+uint64_t ps_members_request(struct run *run,
+                            const struct directive_order *order)
 {
     uint64_t id = run->directive.order.id + 1;
     run->directive.order = *order;
     run->directive.order.id = id;
     if (run->scribe)
-        child_order(run, run->scribe);
+        child_send_desired(run, run->scribe);
     return id;
 }
 
@@ -256,19 +257,19 @@ static void write_last(struct run *run, const char *directory)
     static struct directive_order order = {.kind =
                                                DIRECTIVE_SNAPSHOT}; /* large */
     snprintf(order.directory, sizeof order.directory, "%s", directory);
-    run->directive.last = ps_members_ask(run, &order);
+    run->directive.last = ps_members_request(run, &order);
 }
 
-void ps_members_look(struct run *run)
+void ps_members_update(struct run *run)
 {
     const char *last = run->options.work.snapshot;
     if (!has_servers(run) || !run->formed || run->ending)
         return;
-    placement_look(run);
+    placement_update(run);
     appoint(run, &run->evaluates,
             choose_child(run, run->evaluates, may_evaluate));
     appoint(run, &run->scribe, choose_child(run, run->scribe, may_write));
-    if (last && run->evaluates && run->evaluates->note.scored &&
+    if (last && run->evaluates && run->evaluates->status.scored &&
         run->directive.order.id == run->directive.ended) {
         run->options.work.snapshot = NULL;
         write_last(run, last);

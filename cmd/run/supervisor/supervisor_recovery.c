@@ -95,8 +95,8 @@ static const char *how_lost(const struct run *run, const struct child *child)
     return noticed && evidence == GW_BY_STALL ? "stall" : "silence";
 }
 
-static void take_times(struct run *run, struct recovery *recovery,
-                       uint64_t nodes, uint64_t now)
+static void record_times(struct run *run, struct recovery *recovery,
+                         uint64_t nodes, uint64_t now)
 {
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         const struct child *child = child_of_node(run, n);
@@ -134,7 +134,7 @@ static void begin_recovery(struct run *run, uint64_t nodes, uint64_t now)
     }
     recovery->nodes |= nodes;
     recovery->epoch = run->update.view.epoch;
-    take_times(run, recovery, nodes, now);
+    record_times(run, recovery, nodes, now);
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         struct child *child = child_of_node(run, n);
         if (nodes >> n & 1 && child)
@@ -183,7 +183,7 @@ static void decide(struct run *run, struct recovery *recovery, uint64_t now)
     const struct gw__membership_update *update = &run->update;
     recovery->decided = true;
     recovery->decided_ns = now;
-    recovery->units = run->clock.units;
+    recovery->items = run->clock.work_items;
     for (unsigned i = 0; i < update->decision_count; i++) {
         const struct gw__decision *d = &update->decisions[i];
         if (d->epoch < recovery->epoch ||
@@ -195,7 +195,7 @@ static void decide(struct run *run, struct recovery *recovery, uint64_t now)
         recovery->fate_epoch = d->epoch;
     }
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
-        count_chunks(run, &run->workers[n].note.ring);
+        count_chunks(run, &run->workers[n].status.ring);
     resumed_decided(run);
 }
 
@@ -218,39 +218,39 @@ static void largest(uint64_t *most, uint64_t value)
         *most = value;
 }
 
-static void add_tally(struct run *run, const struct node_note *note)
+static void add_tally(struct run *run, const struct node_status *status)
 {
     struct tally *most = &run->most;
-    largest(&most->forward, note->ring.ops_forward);
-    largest(&most->exclude, note->ring.ops_exclude);
-    largest(&most->lost, note->ring.lost);
-    largest(&most->doubled, note->ring.doubled);
-    largest(&most->samples_lost, note->samples_lost);
-    largest(&most->samples_doubled, note->samples_doubled);
-    largest(&most->sums_lost, note->sums_lost);
-    largest(&most->sums_doubled, note->sums_doubled);
+    largest(&most->forward, status->ring.ops_forward);
+    largest(&most->exclude, status->ring.ops_exclude);
+    largest(&most->lost, status->ring.lost);
+    largest(&most->doubled, status->ring.doubled);
+    largest(&most->samples_lost, status->samples_lost);
+    largest(&most->samples_doubled, status->samples_doubled);
+    largest(&most->sums_lost, status->sums_lost);
+    largest(&most->sums_doubled, status->sums_doubled);
 }
 
 /* Counters start again with each ring of the process. */
-static uint64_t grown(uint64_t before, uint64_t now)
+static uint64_t increase(uint64_t before, uint64_t now)
 {
     return now >= before ? now - before : now;
 }
 
-void recovery_note(struct run *run, struct child *child,
-                   const struct node_note *before)
+void recovery_on_status(struct run *run, struct child *child,
+                        const struct node_status *before)
 {
-    static const struct node_note nothing;
-    const struct gw_ring_status *now = &child->note.ring,
+    static const struct node_status nothing;
+    const struct gw_ring_status *now = &child->status.ring,
                                 *then = before ? &before->ring : &nothing.ring;
     if (child->role != GW__WORKER || child->ps_members)
         return;
-    add_tally(run, &child->note);
+    add_tally(run, &child->status);
     if (memcmp(then->chunks, now->chunks, sizeof now->chunks) != 0)
         count_chunks(run, now);
-    run->dropped +=
-        grown(before ? before->events_dropped : 0, child->note.events_dropped);
-    if (grown(then->recoveries, now->recoveries) > 0)
+    run->dropped += increase(before ? before->events_dropped : 0,
+                             child->status.events_dropped);
+    if (increase(then->recoveries, now->recoveries) > 0)
         resumed_ring(run, now);
 }
 

@@ -34,7 +34,7 @@ struct recovery {
     uint64_t op, fate_epoch; /* epoch of the decision */
     uint64_t began_ns, detected_ns, viewed_ns, decided_ns, resumed_ns;
     struct chunks chunks; /* of that op */
-    uint64_t units;       /* finished by workers when it was decided */
+    uint64_t items;       /* finished by workers when it was decided */
 };
 
 /* The newest ring that a member has reported as resumed, and the time since its
@@ -56,8 +56,8 @@ struct tally {
 
 /* The view has changed from `before` to run->news. */
 void recovery_view(struct run *run, const struct gw__membership_update *before);
-void recovery_note(struct run *run, struct child *child,
-                   const struct node_note *before);
+void recovery_on_status(struct run *run, struct child *child,
+                        const struct node_status *before);
 void recovery_event(struct run *run, const struct gw_event *event);
 json_t *recovery_json(struct run *run);
 
@@ -65,7 +65,7 @@ json_t *recovery_json(struct run *run);
 
 /* Finds joins that take too long, and writes down the state of all processes.
  */
-void known_look(struct run *run);
+void known_check(struct run *run);
 /* A process has reported its state. */
 void known_notified(struct run *run, const struct child *child,
                     const char *text, size_t bytes);
@@ -77,6 +77,6 @@ void resumed_ring(struct run *run, const struct gw_ring_status *status);
 /* A recovery was decided; it may be over already. */
 void resumed_decided(struct run *run);
 /* For parameter servers: after updates and notes. */
-void resumed_look(struct run *run);
+void resumed_check(struct run *run);
 
 #endif

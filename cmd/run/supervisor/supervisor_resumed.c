@@ -87,12 +87,12 @@ static bool goes_on(const struct run *run, const struct recovery *r)
     const uint64_t servers = (((uint64_t)1 << RUN_SERVERS_MAX) - 1)
                              << SERVER_NODE;
     bool worked = run->work.kind == WORK_NONE || run->clock.done ||
-                  run->clock.units > r->units;
+                  run->clock.work_items > r->items;
     return (!(r->nodes & servers) || ps_members_serves(run)) &&
            (!(r->nodes & ~servers) || worked);
 }
 
-void resumed_look(struct run *run)
+void resumed_check(struct run *run)
 {
     if (!has_servers(run))
         return;

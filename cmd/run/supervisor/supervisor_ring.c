@@ -172,7 +172,7 @@ void verb_order(const struct request *request)
         return;
     }
     run->order = order;
-    children_order(run);
+    children_send_desired(run);
     later_order(request);
 }
 

@@ -37,7 +37,7 @@ static void put_counts(json_t *node, const struct gw_ps_counts *c)
     put(node, "key_lists_cached", c->key_lists_cached);
     put(node, "rows_held_back", c->rows_held_back);
     put(node, "waited_ns", c->waited_ns);
-    put(node, "routes_asked", c->routes_asked);
+    put(node, "routes_asked", c->routes_requested);
     put(node, "routes_ns", c->routes_ns);
 }
 
@@ -50,19 +50,19 @@ const struct gw_ps_worker_status *servers_clock_of(const struct run *run,
     return NULL;
 }
 
-static double units_per_second(const struct child *child)
+static double items_per_second(const struct child *child)
 {
     return child->pid > 0
-               ? rate_per_second(&child->units, child->note.worker.units,
+               ? rate_per_second(&child->item_rate, child->status.worker.items,
                                  gw_now_ns())
                : 0;
 }
 
 static json_t *worker_json(const struct run *run, const struct child *child)
 {
-    const struct worker_note *w = &child->note.worker;
+    const struct worker_status *w = &child->status.worker;
     const struct gw_ps_worker_status *at = servers_clock_of(run, child->node);
-    json_t *node = node_json(run, child, child->note.phase);
+    json_t *node = node_json(run, child, child->status.phase);
     put(node, "number", child->node);
     double waited = w->worked_ns
                         ? (double)w->counts.waited_ns / (double)w->worked_ns
@@ -70,16 +70,16 @@ static json_t *worker_json(const struct run *run, const struct child *child)
     json_object_set_new(node, "clock",
                         at ? json_integer((json_int_t)at->clock) : json_null());
     put(node, "nans", at ? at->nans : 0);
-    put(node, "data_epoch", w->unit.epoch);
-    put(node, "batch", w->unit.batch);
-    put(node, "part", w->unit.part);
-    put(node, "parts", w->unit.parts);
-    put(node, "closed", w->unit.closed);
-    put(node, "staleness", w->unit.staleness);
-    put(node, "units", w->units);
+    put(node, "data_epoch", w->work_item.epoch);
+    put(node, "batch", w->work_item.batch);
+    put(node, "part", w->work_item.part);
+    put(node, "parts", w->work_item.parts);
+    put(node, "closed", w->work_item.closed);
+    put(node, "staleness", w->work_item.staleness);
+    put(node, "units", w->items);
     json_object_set_new(node, "units_per_second",
-                        json_real(units_per_second(child)));
-    put(node, "unit_keys", w->unit_keys);
+                        json_real(items_per_second(child)));
+    put(node, "unit_keys", w->item_keys);
     put(node, "data_bytes_read", w->data_bytes);
     put(node, "model_keys", w->model_keys);
     json_object_set_new(node, "waited_share", real_json(waited));
@@ -89,7 +89,7 @@ static json_t *worker_json(const struct run *run, const struct child *child)
 
 static json_t *server_json(const struct run *run, const struct child *child)
 {
-    const struct gw_ps_server_status *s = &child->note.server;
+    const struct gw_ps_server_status *s = &child->status.server;
     uint64_t roles[GW_PS_LEARNER + 1] = {0}, rows = 0, bytes = 0;
     unsigned slots =
         child->pid > 0 ? s->slot_count : 0; /* dead servers hold none */
@@ -165,10 +165,10 @@ static json_t *slot_json(const struct run *run, unsigned number)
         "heir", server_number(slot->successor), "term", (json_int_t)slot->term);
     unsigned server = (unsigned)slot->primary - SERVER_NODE;
     bool reported = server < RUN_SERVERS_MAX &&
-                    number < run->servers[server].note.server.slot_count;
+                    number < run->servers[server].status.server.slot_count;
     const struct gw_ps_slot_status none = {0};
     const struct gw_ps_slot_status *s =
-        reported ? &run->servers[server].note.server.slots[number] : &none;
+        reported ? &run->servers[server].status.server.slots[number] : &none;
     put(json, "rows", s->rows);
     put(json, "bytes", s->bytes);
     put(json, "last", s->last);
@@ -181,7 +181,7 @@ static json_t *slot_json(const struct run *run, unsigned number)
     unsigned learner = (unsigned)slot->learner - SERVER_NODE;
     if (learner < RUN_SERVERS_MAX)
         put(json, "learner_rows",
-            run->servers[learner].note.server.slots[number].rows);
+            run->servers[learner].status.server.slots[number].rows);
     json_object_set_new(json, "serves",
                         json_boolean(ps_members_serves_slot(run, number)));
     return json;
@@ -214,7 +214,7 @@ static json_t *clock_json(const struct run *run, const struct progress_of *p)
         (json_int_t)clock->plan.batches, "parts", (int)clock->parts,
         "data_epochs", (json_int_t)clock->plan.epochs, "rounds",
         (json_int_t)p->rounds, "closed", (json_int_t)clock->closed, "units",
-        (json_int_t)clock->units, "expected", (json_int_t)p->expected,
+        (json_int_t)clock->work_items, "expected", (json_int_t)p->expected,
         "skipped", (json_int_t)clock->skipped, "parts_dropped",
         (json_int_t)clock->parts_dropped, "dropped", (json_int_t)clock->dropped,
         "redone", (json_int_t)clock->redone, "staleness", staleness, "done",
@@ -222,7 +222,7 @@ static json_t *clock_json(const struct run *run, const struct progress_of *p)
 }
 
 /* The parts of an agent's loss: means over steps. */
-static void put_agent(json_t *point, const struct gw_unit_sums *sums)
+static void put_agent(json_t *point, const struct gw_sample_sums *sums)
 {
     double steps = (double)sums->right;
     json_object_set_new(point, "policy_loss",
@@ -237,7 +237,7 @@ static json_t *point_json(const struct run *run, unsigned epoch)
     const struct epoch_sums *sums = &run->curve[epoch];
     double samples = (double)sums->sums.samples;
     json_t *point = json_pack("{s:i, s:I, s:I, s:I, s:o, s:f}", "data_epoch",
-                              (int)epoch, "units", (json_int_t)sums->units,
+                              (int)epoch, "units", (json_int_t)sums->items,
                               "samples", (json_int_t)sums->sums.samples,
                               "right", (json_int_t)sums->sums.right, "loss",
                               real_json(sums->sums.loss / samples), "seconds",
@@ -254,7 +254,7 @@ static json_t *curve_json(const struct run *run)
 {
     json_t *list = json_array();
     for (unsigned e = 0; e < run->curve_count; e++)
-        if (run->curve[e].units > 0)
+        if (run->curve[e].items > 0)
             json_array_append_new(list, point_json(run, e));
     return list;
 }
@@ -273,11 +273,11 @@ void servers_result(const struct run *run, const struct score *score,
         put_text(result, "unsaved", run->directive.text);
 }
 
-static double units_per_second_of_all(const struct run *run)
+static double total_items_per_second(const struct run *run)
 {
     double sum = 0;
     for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
-        sum += units_per_second(&run->workers[n]);
+        sum += items_per_second(&run->workers[n]);
     return sum;
 }
 
@@ -287,7 +287,7 @@ void servers_status(const struct run *run, const struct progress_of *p,
     json_object_set_new(status, "clock", real_json(p->clock));
     put(status, "slots_lost", p->slots_lost);
     json_object_set_new(status, "units_per_second",
-                        json_real(units_per_second_of_all(run)));
+                        json_real(total_items_per_second(run)));
     put(status, "replicas", p->replicas);
     put(status, "replicas_wanted", run->update.routes.replicas);
     json_object_set_new(status, "placement", json_string(run->policy.name));

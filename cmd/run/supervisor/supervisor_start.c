@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ANSWER_MAX = 4096, LOOK_MS = 100, WAIT_S = 90 };
+enum { ANSWER_MAX = 4096, POLL_MS = 100, WAIT_S = 90 };
 
 static enum gw_err spawn(int fd, struct gw_error *why)
 {
@@ -33,10 +33,10 @@ static enum gw_err spawn(int fd, struct gw_error *why)
         return gw_fail_errno(why, "a process for the supervisor");
     if (pid == 0) {
         setsid();
-        pid_t inner = fork();
-        if (inner == 0)
+        pid_t grandchild = fork();
+        if (grandchild == 0)
             child_channel_become(fd, true, arguments);
-        _exit(inner < 0);
+        _exit(grandchild < 0);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
@@ -77,7 +77,7 @@ static enum gw_err await(int fd, char *answer, size_t room,
     uint64_t deadline = gw_now_ns() + WAIT_S * UINT64_C(1000000000);
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     bool late = false;
-    while (poll(&ready, 1, LOOK_MS) <= 0 && !interrupted && !late)
+    while (poll(&ready, 1, POLL_MS) <= 0 && !interrupted && !late)
         late = gw_now_ns() > deadline;
     if (interrupted || late)
         shutdown(fd, SHUT_RD);

@@ -25,10 +25,11 @@ const char *child_state(const struct run *run, const struct child *child)
     if (child->leaving)
         return "leaving";
     if (child->role == GW__CONTROLLER)
-        return child->noted ? "alive" : "joining";
-    if (child->noted && (child->note.ring.parked || child->note.server.parked))
+        return child->has_status ? "alive" : "joining";
+    if (child->has_status &&
+        (child->status.ring.parked || child->status.server.parked))
         return "parked";
-    if (child->ps_members && child->note.diverged)
+    if (child->ps_members && child->status.diverged)
         return "diverged";
     return child_is_whole(run, child) ? "alive" : "joining";
 }
@@ -47,7 +48,7 @@ static size_t add_state(const struct run *run, const struct child *child,
     const char *file = child->known_in; /* it explains more than a sentence */
     const char *more = *file               ? file
                        : child->pid <= 0   ? child->text
-                       : child->ps_members ? child->note.text
+                       : child->ps_members ? child->status.text
                                            : "";
     const char *open = *file ? " (see " : *more ? " (" : "";
     return used + (size_t)snprintf(out + used, SENTENCE_MAX - used,
@@ -56,10 +57,10 @@ static size_t add_state(const struct run *run, const struct child *child,
                                    *more ? ")" : "");
 }
 
-static bool waits(const struct child *child)
+static bool is_waiting(const struct child *child)
 {
-    const struct gw_ring_status *ring = &child->note.ring;
-    return child->pid > 0 && child->noted && ring->member &&
+    const struct gw_ring_status *ring = &child->status.ring;
+    return child->pid > 0 && child->has_status && ring->member &&
            ring->waits_for >= 0;
 }
 
@@ -90,12 +91,12 @@ const char *status_trouble(const struct run *run, char out[SENTENCE_MAX])
     used = add_lost_slots(run, out, used);
     for (unsigned n = 0; n < RUN_RANKS_MAX && used == 0; n++) {
         const struct child *child = &run->workers[n];
-        const struct gw_ring_status *ring = &child->note.ring;
-        if (waits(child))
+        const struct gw_ring_status *ring = &child->status.ring;
+        if (is_waiting(child))
             used = (size_t)snprintf(
                 out, SENTENCE_MAX,
                 "node %u waits for node %d (op %" PRIu64 ", %s)", n,
-                ring->waits_for, ring->op, child->note.phase);
+                ring->waits_for, ring->op, child->status.phase);
     }
     if (used == 0 && run->states_lost > 0)
         snprintf(out, SENTENCE_MAX, STATE_LOST "; it has been restarted");
@@ -129,24 +130,24 @@ void put(json_t *object, const char *name, uint64_t value)
 json_t *node_json(const struct run *run, const struct child *child,
                   const char *phase)
 {
-    const struct node_note *note = &child->note;
+    const struct node_status *status = &child->status;
     bool there = child->pid > 0, ps_members = child->ps_members;
-    bool learns = child->noted && child->role == GW__WORKER;
+    bool learns = child->has_status && child->role == GW__WORKER;
     int rank = ps_members ? -1 : gw__view_rank(&run->update.view, child->node);
     json_t *node = json_pack(
         "{s:i, s:s, s:s, s:i, s:i, s:I, s:s?, s:i, s:I, s:o, s:o}", "node",
         (int)child->number, "role", gw__role_name(child->role), "state",
         child_state(run, child), "pid", (int)child->pid, "rank", rank, "op",
-        (json_int_t)(ps_members ? note->worker.units : note->ring.op), "phase",
-        there ? text_or_null(phase) : NULL, "waits_for",
-        !ps_members && there && child->noted ? note->ring.waits_for : -1,
-        "step", (json_int_t)note->step, "loss",
-        real_json(learns ? note->loss : (double)NAN), "digest",
-        ps_members ? json_null() : hex_json(note->ring.digest));
+        (json_int_t)(ps_members ? status->worker.items : status->ring.op),
+        "phase", there ? text_or_null(phase) : NULL, "waits_for",
+        !ps_members && there && child->has_status ? status->ring.waits_for : -1,
+        "step", (json_int_t)status->step, "loss",
+        real_json(learns ? status->loss : (double)NAN), "digest",
+        ps_members ? json_null() : hex_json(status->ring.digest));
     put(node, "slow_ns", child->slow_ns);
-    put(node, "rejoined", note->rejoined);
-    json_object_set_new(node, "text",
-                        json_string_nocheck(there ? note->text : child->text));
+    put(node, "rejoined", status->rejoined);
+    json_object_set_new(
+        node, "text", json_string_nocheck(there ? status->text : child->text));
     return node;
 }
 
@@ -216,8 +217,8 @@ static void ring_nodes(const struct run *run, json_t *list)
         const struct child *child = &run->workers[n];
         if (!child->known)
             continue;
-        json_t *node = node_json(run, child, child->note.phase);
-        put(node, "data_bytes_read", child->note.data_bytes);
+        json_t *node = node_json(run, child, child->status.phase);
+        put(node, "data_bytes_read", child->status.data_bytes);
         json_array_append_new(list, node);
     }
 }

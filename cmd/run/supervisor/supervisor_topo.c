@@ -33,14 +33,14 @@ static uint64_t or_most(uint64_t rate)
     return rate ? rate : UINT64_MAX;
 }
 
-static void lay_way(struct links *links, const struct gw_topology *topology,
-                    const unsigned nodes[], unsigned from, unsigned to,
-                    struct laid *laid)
+static void apply_path(struct links *links, const struct gw_topology *topology,
+                       const unsigned nodes[], unsigned from, unsigned to,
+                       struct laid *laid)
 {
     uint64_t rate, latency_ns;
     struct gw_ring_link *profile = &links->profiles[nodes[from]][nodes[to]];
     bool first = from == 0 && to == 1;
-    gw_topology_way_sum(topology, from, to, &rate, &latency_ns);
+    gw_topology_path_sum(topology, from, to, &rate, &latency_ns);
     uint64_t delay_us = (latency_ns + 500) / 1000;
     profile->delay_us = delay_us < UINT32_MAX ? (uint32_t)delay_us : UINT32_MAX;
     profile->rate = rate;
@@ -90,7 +90,7 @@ static enum gw_err lay(struct run *run, const struct gw_topology *topology,
     for (unsigned from = 0; from < count; from++)
         for (unsigned to = 0; to < count; to++)
             if (from != to)
-                lay_way(&run->links, topology, nodes, from, to, laid);
+                apply_path(&run->links, topology, nodes, from, to, laid);
     ring_racks(run, topology);
     snprintf(run->topology, sizeof run->topology, "%s",
              gw_topology_name(topology));
@@ -144,7 +144,7 @@ void verb_topo(const struct request *request)
     struct run *run = request->run;
     struct laid laid = {0};
     struct gw_error why;
-    char rules[160];
+    char summary[160];
     const char *file =
         json_string_value(json_object_get(request->json, "file"));
     if (run->links.passed_by) {
@@ -159,12 +159,12 @@ void verb_topo(const struct request *request)
         refuse(request, why.code, "%s", why.text);
         return;
     }
-    children_order(run);
-    describe_links(&laid, rules, sizeof rules);
+    children_send_desired(run);
+    describe_links(&laid, summary, sizeof summary);
     serve_answer(run, &request->asker, GW_OK,
                  json_pack("{s:s, s:i}", "topology", run->topology, "nodes",
                            (int)laid.nodes),
                  "the links of %u node%s follow topology %s%s: epoch %llu",
-                 laid.nodes, laid.nodes == 1 ? "" : "s", run->topology, rules,
+                 laid.nodes, laid.nodes == 1 ? "" : "s", run->topology, summary,
                  (unsigned long long)run->update.view.epoch);
 }

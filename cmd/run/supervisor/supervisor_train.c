@@ -97,7 +97,7 @@ void verb_train(const struct request *request)
     }
     run->work = order;
     keep_snapshot(run, &options);
-    children_order(run);
+    children_send_desired(run);
     const char *file = strrchr(order.file, '/');
     serve_answer(run, &request->asker, GW_OK, NULL,
                  "work started: %s%s%.200s, epoch %llu",
@@ -118,7 +118,7 @@ static void send_order(const struct request *request,
                    ? "a change of the mode is already in progress"
                    : "a snapshot is already in progress");
     else
-        later_directive(request, ps_members_ask(run, order));
+        later_directive(request, ps_members_request(run, order));
 }
 
 void verb_snapshot(const struct request *request)

@@ -26,7 +26,7 @@ static void add_later(const struct request *request, struct later *later)
     struct run *run = request->run;
     if (run->later_count < LATER_MAX) {
         run->later[run->later_count++] = *later;
-        later_look(run);
+        later_answer_due(run);
         return;
     }
     free_later(later);
@@ -151,20 +151,20 @@ static void explain_change(const struct run *run, const struct child *child,
 {
     char name[32];
     child_name(child, name);
-    if (child->pid > 0 && child->note.text[0] && child->leaving)
-        snprintf(out, room, "not complete: %s", child->note.text);
+    if (child->pid > 0 && child->status.text[0] && child->leaving)
+        snprintf(out, room, "not complete: %s", child->status.text);
     else if (child->pid > 0 && !child->awaits && child->ps_members)
         snprintf(out, room, "the node has not ended yet");
     else if (child->pid > 0 && !child->awaits)
         snprintf(out, room, "the node has not ended yet: it is in op %llu",
-                 (unsigned long long)child->note.ring.op);
+                 (unsigned long long)child->status.ring.op);
     else
         explain_epoch(run, out, room);
 }
 
 /* ---- checking ---- */
 
-static bool look_wait(struct run *run, const struct later *later, bool late)
+static bool check_wait(struct run *run, const struct later *later, bool late)
 {
     struct condition_values values;
     char explained[SENTENCE_MAX], trouble[SENTENCE_MAX];
@@ -216,7 +216,7 @@ static void answer_late(struct run *run, const struct later *later)
                      text);
 }
 
-static bool look_change(struct run *run, const struct later *later, bool late)
+static bool check_change(struct run *run, const struct later *later, bool late)
 {
     const struct child *child = later->child;
     char text[SENTENCE_MAX];
@@ -254,8 +254,8 @@ static void answer_directive(struct run *run, const struct later *later)
                      directive->order.directory, epoch);
 }
 
-static bool look_directive(struct run *run, const struct later *later,
-                           bool late)
+static bool check_directive(struct run *run, const struct later *later,
+                            bool late)
 {
     bool ended = run->directive.ended >= later->directive;
     if (ended)
@@ -268,7 +268,7 @@ static bool look_directive(struct run *run, const struct later *later,
 }
 
 /* Once there is a leader, serve_waiting handles it. */
-static bool look_leads(struct run *run, const struct later *later, bool late)
+static bool check_leader(struct run *run, const struct later *later, bool late)
 {
     if (!late || control_leader(run) >= 0)
         return false;
@@ -284,11 +284,11 @@ static bool check_later(struct run *run, const struct later *later, bool late)
 {
     switch (later->kind) {
     case LATER_WAIT:
-        return look_wait(run, later, late);
+        return check_wait(run, later, late);
     case LATER_LEADS:
-        return look_leads(run, later, late);
+        return check_leader(run, later, late);
     case LATER_DIRECTIVE:
-        return look_directive(run, later, late);
+        return check_directive(run, later, late);
     case LATER_ORDER:
         if (late || ring_is_ordered(run))
             ring_answer_order(run, &later->asker);
@@ -297,7 +297,7 @@ static bool check_later(struct run *run, const struct later *later, bool late)
     case LATER_BACK:
         break;
     }
-    return look_change(run, later, late);
+    return check_change(run, later, late);
 }
 
 /* The request that has waited longest for a leader, if there is one now. It may
@@ -318,7 +318,7 @@ static bool serve_waiting(struct run *run)
     return true;
 }
 
-void later_look(struct run *run)
+void later_answer_due(struct run *run)
 {
     uint64_t now = gw_now_ns();
     unsigned kept = 0, count = run->later_count;

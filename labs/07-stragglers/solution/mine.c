@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chooses the K with the most progress per second, from the time of each worker's
- * newest unit. Waiting for K parts takes as long as the K-th fastest worker. The
- * progress of a round with K of n parts is gain() (explain.md).
+ * Chooses the K with the most progress per second, from the time of each
+ * worker's newest unit. Waiting for K parts takes as long as the K-th fastest
+ * worker. The progress of a round with K of n parts is gain() (explain.md).
  */
 #include <gradwire/plugin.h>
 #include <gradwire/ps.h>
@@ -27,9 +27,9 @@ static double time_of(const struct gw_straggler_round *round, unsigned k)
     for (unsigned i = 0; i < round->workers; i++) {
         unsigned in_time = 0;
         for (unsigned j = 0; j < round->workers; j++)
-            in_time += round->units[j] <= round->units[i];
-        if (in_time >= k && round->units[i] < time)
-            time = round->units[i];
+            in_time += round->durations[j] <= round->durations[i];
+        if (in_time >= k && round->durations[i] < time)
+            time = round->durations[i];
     }
     return time;
 }

@@ -12,8 +12,8 @@
  */
 #include <gradwire/gradwire.h>
 
-static void judge(const struct gw_unrolled *u, double *targets,
-                  double *advantages)
+static void compute_targets(const struct gw_unrolled *u, double *targets,
+                            double *advantages)
 {
     double next = u->values[u->count]; /* the target of the step after t */
     for (size_t t = u->count; t-- > 0;) {
@@ -23,7 +23,7 @@ static void judge(const struct gw_unrolled *u, double *targets,
     }
 }
 
-static const struct gw_targets mine = {.judge = judge};
+static const struct gw_targets mine = {.compute = compute_targets};
 
 const struct gw_plugin gw_plugin = {
     .version = GW_PLUGIN_VERSION,

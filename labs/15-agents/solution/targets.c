@@ -5,8 +5,8 @@
  */
 #include <gradwire/gradwire.h>
 
-static void judge(const struct gw_unrolled *u, double *targets,
-                  double *advantages)
+static void compute_targets(const struct gw_unrolled *u, double *targets,
+                            double *advantages)
 {
     double target = u->values[u->count]; /* of the step after t */
     for (size_t t = u->count; t-- > 0;) {
@@ -19,7 +19,7 @@ static void judge(const struct gw_unrolled *u, double *targets,
     }
 }
 
-static const struct gw_targets mine = {.judge = judge};
+static const struct gw_targets mine = {.compute = compute_targets};
 
 const struct gw_plugin gw_plugin = {
     .version = GW_PLUGIN_VERSION,

@@ -2,11 +2,11 @@
  *
  * All-reduce on a box of prime sides, those within a rack first. A rank's
  * number has a digit for each side: r = x1 + q1 (x2 + q2 (x3 + ...)). Along one
- * side after the other, small rings reduce-scatter the chunks for which their ranks
- * are still responsible. After side i, these are the chunks whose first i digits
- * are the rank's own. Then backwards, with copies. The rounds are 2 times the sum
- * of q-1, the bytes are those of a ring, and only a rack's share of the buffer
- * crosses its uplink.
+ * side after the other, small rings reduce-scatter the chunks for which their
+ * ranks are still responsible. After side i, these are the chunks whose first i
+ * digits are the rank's own. Then backwards, with copies. The rounds are 2
+ * times the sum of q-1, the bytes are those of a ring, and only a rack's share
+ * of the buffer crosses its uplink.
  */
 #include <gradwire/gradwire.h>
 
@@ -17,7 +17,7 @@ struct box {
     unsigned side[SIDES_MAX];
 };
 
-static void cut(struct box *box, unsigned n)
+static void split(struct box *box, unsigned n)
 {
     for (unsigned q = 2; n > 1; q++)
         for (; n % q == 0; n /= q)
@@ -30,8 +30,8 @@ static struct box box_of(const struct gw_algo_args *args)
     struct box box = {.ranks = args->ranks};
     bool racks = args->group > 0 && args->ranks % args->group == 0;
     unsigned rack = racks ? args->group : 1;
-    cut(&box, rack);
-    cut(&box, args->ranks / rack);
+    split(&box, rack);
+    split(&box, args->ranks / rack);
     return box;
 }
 

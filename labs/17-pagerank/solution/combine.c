@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * A solution: a reduce-scatter instead of an all-reduce, and an all-to-all of the
- * values that can be other than 0. The links determine their pages and never
- * change, so the page numbers are sent only once.
+ * A solution: a reduce-scatter instead of an all-reduce, and an all-to-all of
+ * the values that can be other than 0. The links determine their pages and
+ * never change, so the page numbers are sent only once.
  */
 #include "pagerank.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum gw_err combine(struct share *s, uint64_t *given, uint64_t *got)
+enum gw_err combine(struct share *s, uint64_t *contributed, uint64_t *got)
 {
     const struct gw_call call = {.collective = GW_REDUCE_SCATTER,
-                                 .in = given,
+                                 .in = contributed,
                                  .out = got,
                                  .count = s->block,
                                  .type = GW_U64,
@@ -61,12 +61,13 @@ enum gw_err prepare_sparse(struct share *s)
                         s->recv_pages, s->recv_counts, NULL, GW_U32);
 }
 
-enum gw_err combine_sparse(struct share *s, uint64_t *given, uint64_t *got)
+enum gw_err combine_sparse(struct share *s, uint64_t *contributed,
+                           uint64_t *got)
 {
     size_t sent = sum(s->send_counts, s->ranks);
     size_t received = sum(s->recv_counts, s->ranks);
     for (size_t k = 0; k < sent; k++)
-        s->send_values[k] = given[s->send_pages[k]];
+        s->send_values[k] = contributed[s->send_pages[k]];
     enum gw_err err =
         gw_alltoallv(s->comm, s->send_values, s->send_counts, NULL,
                      s->recv_values, s->recv_counts, NULL, GW_U64);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Your part of the heat equation (heat.h). This version is right for strips: it
- * sends rows, and a block as wide as the torus is its own neighbour at the sides.
- * For tiles (px > 1) the columns must be sent, too. The points of a column are not
- * contiguous, so copy them into an array first.
+ * sends rows, and a block as wide as the torus is its own neighbour at the
+ * sides. For tiles (px > 1) the columns must be sent, too. The points of a
+ * column are not contiguous, so copy them into an array first.
  */
 #include "heat.h"
 
@@ -54,7 +54,7 @@ enum gw_err exchange(struct gw_comm *comm, const struct block *b, double *u)
     return exchange_rows(comm, b, u);
 }
 
-bool look_now(unsigned step, unsigned every)
+bool is_check_due(unsigned step, unsigned every)
 {
     (void)step;
     return every > 0; /* each step: too often */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A solution: columns are copied into an array, sent like rows, and copied out at
- * the other side. The residual is tested after every so many steps.
+ * A solution: columns are copied into an array, sent like rows, and copied out
+ * at the other side. The residual is tested after every so many steps.
  */
 #include "heat.h"
 
@@ -87,7 +87,7 @@ enum gw_err exchange(struct gw_comm *comm, const struct block *b, double *u)
     return err;
 }
 
-bool look_now(unsigned step, unsigned every)
+bool is_check_due(unsigned step, unsigned every)
 {
     return every > 0 && step % every == 0;
 }

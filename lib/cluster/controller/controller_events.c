@@ -28,8 +28,8 @@ static void emit(const struct gw__controller *c, enum gw_event_kind kind,
 void gw__controller_event_lead(struct gw__controller *c, unsigned node)
 {
     struct gw__raft_stats stats;
-    c->seen.begun |= node < GW__NODES_MAX;
-    c->seen.leased = 0;
+    c->emitted.begun |= node < GW__NODES_MAX;
+    c->emitted.leased = 0;
     gw__raft_log_stats(c->log, &stats);
     if (node == c->service.node)
         emit(c, GW_EV_LEADER, GW_NONE, GW_NONE, stats.term);
@@ -44,39 +44,39 @@ void gw__controller_event_vote(struct gw__controller *c, unsigned candidate,
 
 void gw__controller_event_commit(struct gw__controller *c, uint64_t index)
 {
-    if (c->seen.begun)
+    if (c->emitted.begun)
         emit(c, GW_EV_COMMIT, GW_NONE, GW_NONE, index);
 }
 
-static void look_at_slot(struct gw__controller *c, const struct gw__service *s,
-                         unsigned slot)
+static void emit_route(struct gw__controller *c, const struct gw__service *s,
+                       unsigned slot)
 {
     const struct gw__slot_route *route = &s->registry.routes.slots[slot];
-    uint8_t *known = &c->seen.primaries[slot];
+    uint8_t *known = &c->emitted.primaries[slot];
     if (*known == route->primary)
         return;
     *known = (uint8_t)route->primary;
-    if (c->seen.begun && gw__service_leads(s))
+    if (c->emitted.begun && gw__service_leads(s))
         emit(c, GW_EV_ROUTE,
              route->primary == GW__NO_NODE ? GW_NONE : route->primary, slot,
              route->term);
 }
 
-static void look_at_lease(struct gw__controller *c, const struct gw__service *s,
-                          unsigned node)
+static void emit_lease(struct gw__controller *c, const struct gw__service *s,
+                       unsigned node)
 {
     uint64_t bit = UINT64_C(1) << node, leased_ns = s->contacts[node].leased_ns;
     bool has = gw__service_leads(s) && leased_ns >= s->leading_since_ns &&
                leased_ns && s->now_ns < leased_ns + GW__LEASE_NS;
-    bool had = c->seen.leased & bit;
+    bool had = c->emitted.leased & bit;
     if (has == had)
         return;
-    c->seen.leased ^= bit;
+    c->emitted.leased ^= bit;
     if (gw__service_leads(s))
         emit(c, GW_EV_LEASE, node, GW_NONE, has ? GW__LEASE_NS : 0);
 }
 
-static void note(struct gw__controller *c, const struct gw__service *s)
+static void record_status(struct gw__controller *c, const struct gw__service *s)
 {
     pthread_mutex_lock(&c->lock);
     c->status.leader = s->leader;
@@ -86,16 +86,16 @@ static void note(struct gw__controller *c, const struct gw__service *s)
     pthread_mutex_unlock(&c->lock);
 }
 
-void gw__controller_event_look(struct gw__controller *c,
-                               const struct gw__service *s)
+void gw__controller_event_changes(struct gw__controller *c,
+                                  const struct gw__service *s)
 {
-    note(c, s);
-    for (; c->seen.slots < s->registry.routes.slot_count; c->seen.slots++)
-        c->seen.primaries[c->seen.slots] = GW__NO_NODE;
-    for (unsigned slot = 0; slot < c->seen.slots; slot++)
-        look_at_slot(c, s, slot);
+    record_status(c, s);
+    for (; c->emitted.slots < s->registry.routes.slot_count; c->emitted.slots++)
+        c->emitted.primaries[c->emitted.slots] = GW__NO_NODE;
+    for (unsigned slot = 0; slot < c->emitted.slots; slot++)
+        emit_route(c, s, slot);
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
-        look_at_lease(c, s, node);
+        emit_lease(c, s, node);
 }
 
 void gw__controller_status(struct gw__controller *c,

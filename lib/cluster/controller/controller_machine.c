@@ -106,8 +106,8 @@ static void forward_request(struct state *s, const struct gw__input *now,
 }
 
 /* Publishes the endpoints of members, so that messages can be sent to them. */
-static void look_at_members(struct gw__controller *c,
-                            const struct gw__registry *registry)
+static void publish_endpoints(struct gw__controller *c,
+                              const struct gw__registry *registry)
 {
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
         const char *endpoint = registry->members[node].endpoint;
@@ -156,13 +156,13 @@ static void apply_update(struct state *s, const struct gw__input *now,
         gw__controller_fail(c, &why);
     forward_request(s, now, act, out,
                     bytes); /* without bytes it only looks for changes */
-    look_at_members(c, registry);
+    publish_endpoints(c, registry);
     if (c->config.on_applied)
         c->config.on_applied(c->config.context, registry);
 }
 
-static void take_update(struct state *s, const struct gw__input *now,
-                        const struct gw__actions *act)
+static void apply_updates(struct state *s, const struct gw__input *now,
+                          const struct gw__actions *act)
 {
     struct gw__controller *c = s->controller;
     pthread_mutex_lock(&c->lock);
@@ -189,10 +189,10 @@ static void step_controller(void *state, const struct gw__input *input,
         start.bytes = sizeof s->controller->service;
         gw__service_machine.step(&s->service, &start, act);
     }
-    take_update(s, input, act);
+    apply_updates(s, input, act);
     if (input->kind != GW__START && input->kind != GW__REQUESTED)
         gw__service_machine.step(&s->service, input, act);
-    gw__controller_event_look(s->controller, &s->service);
+    gw__controller_event_changes(s->controller, &s->service);
 }
 
 const struct gw__machine_kind gw__controller_machine = {

@@ -20,7 +20,7 @@ enum { GW__CONTROLLERS_MAX = GW__CLIENT_CONTROLLERS };
 struct gw__controller_update;
 
 /* The state that events have reported so far. Driver's thread. */
-struct gw__controller_seen {
+struct gw__controller_emitted {
     bool begun;      /* a leader is known: further entries are new */
     uint64_t leased; /* servers with a lease, as bits */
     unsigned slots;
@@ -36,7 +36,7 @@ struct gw__controller {
     /* The endpoints of members that the driver already knows. Driver's
      * thread. */
     char known[GW__NODES_MAX][GW__ENDPOINT_MAX];
-    struct gw__controller_seen seen;
+    struct gw__controller_emitted emitted;
 
     pthread_mutex_t lock; /* guards the following, and `driver` while it is
                              started: */
@@ -55,8 +55,8 @@ void gw__controller_event_vote(struct gw__controller *c, unsigned candidate,
                                uint64_t term);
 void gw__controller_event_commit(struct gw__controller *c, uint64_t index);
 /* After each step: emits changed routes and leases. */
-void gw__controller_event_look(struct gw__controller *c,
-                               const struct gw__service *service);
+void gw__controller_event_changes(struct gw__controller *c,
+                                  const struct gw__service *service);
 
 /* ---- controller_machine.c ---- */
 

@@ -90,7 +90,7 @@ static void start_service(struct gw__service *s, const struct gw__input *input)
 static void tick(struct gw__service *s)
 {
     uint64_t late = s->now_ns > s->due_ns ? s->now_ns - s->due_ns : 0;
-    gw__watch_health(s, late);
+    gw__service_health(s, late);
     if (gw__service_leads(s))
         gw__service_leader_duties(s);
 }
@@ -122,13 +122,13 @@ static void apply_input(struct gw__service *s, const struct gw__input *input)
         if (input->from < GW__NODES_MAX)
             s->ended[input->from] = input->incarnation;
         if (gw__service_leads(s))
-            gw__watch_suspect(s);
+            gw__service_suspect(s);
         break;
     case GW__REQUESTED:
         requested(s, input);
         break;
     case GW__OBSERVED:
-        gw__watched_seen(s, input);
+        gw__service_sight(s, input);
         break;
     }
 }
@@ -142,9 +142,9 @@ static void step_service(void *state, const struct gw__input *input,
     s->act = actions;
     gw__lease_wake(s);
     if (input->kind != GW__START)
-        gw__service_look(s);
+        gw__service_push_changes(s);
     apply_input(s, input);
-    gw__service_look(s);
+    gw__service_push_changes(s);
     if (input->kind != GW__START && input->kind != GW__TIMER)
         return;
     s->due_ns = s->now_ns + GW__SERVICE_TICK_NS;

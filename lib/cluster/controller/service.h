@@ -65,15 +65,15 @@
 #define GW__DESERTED_NS 15000000000ULL
 
 /* A server that is silent for this time is declared dead on the leader's
- * suspicion alone; see service_watch.c. With two observers that do not hear it,
- * half a second is enough. */
-#define GW__PARTED_NS 3000000000ULL
+ * suspicion alone; see service_observe.c. With two observers that do not hear
+ * it, half a second is enough. */
+#define GW__PARTITIONED_NS 3000000000ULL
 
 #define GW__LEASE_MARGIN_NS 50000000ULL
 #define GW__LEASE_LEADER_NS 300000000ULL
 /* A server gets no lease for this time after a suspicion, unless the accusation
  * was applied before and did not declare it dead. */
-#define GW__LEASE_ACCUSED_NS 1000000000ULL
+#define GW__LEASE_SUSPECT_NS 1000000000ULL
 /* A leader that was stopped for less was not replaced: an election takes
  * longer. */
 #define GW__LEASE_SLEPT_NS 100000000ULL

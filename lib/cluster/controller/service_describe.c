@@ -9,7 +9,7 @@
 static void describe_members(const struct gw__service *s,
                              struct gw__description *out)
 {
-    char heard[32], leased[32];
+    char hello[32], leased[32];
     for (unsigned n = 0; n < GW__NODES_MAX; n++) {
         const struct gw__member *m = &s->registry.members[n];
         const struct contact *h = &s->contacts[n];
@@ -19,7 +19,7 @@ static void describe_members(const struct gw__service *s,
                      gw__member_state_name(m->state), gw__role_name(m->role));
         gw__describe_id(out, m->incarnation);
         gw__describe(out, "; HELLO %s of ",
-                     gw__describe_since(h->heard_ns, s->now_ns, heard));
+                     gw__describe_since(h->hello_ns, s->now_ns, hello));
         gw__describe_id(out, h->incarnation);
         gw__describe(out, "; lease %s%s\n",
                      gw__describe_since(h->leased_ns, s->now_ns, leased),
@@ -27,16 +27,16 @@ static void describe_members(const struct gw__service *s,
     }
 }
 
-static void describe_askers(const struct gw__service *s,
-                            struct gw__description *out)
+static void describe_requesters(const struct gw__service *s,
+                                struct gw__description *out)
 {
-    char asked[32], proposed[32];
-    for (unsigned i = 0; i < GW__ASKERS_MAX; i++) {
-        const struct gw__asker *a = &s->askers[i];
+    char requested[32], proposed[32];
+    for (unsigned i = 0; i < GW__REQUESTERS_MAX; i++) {
+        const struct gw__requester *a = &s->requesters[i];
         if (gw__id_is_none(a->client))
             continue;
         gw__describe(out, "  node %u asked %s, proposed %s: client ", a->node,
-                     gw__describe_since(a->requested_ns, s->now_ns, asked),
+                     gw__describe_since(a->requested_ns, s->now_ns, requested),
                      gw__describe_since(a->proposed_ns, s->now_ns, proposed));
         gw__describe_id(out, a->client);
         gw__describe(out, ", request %llu\n", (unsigned long long)a->sequence);
@@ -57,5 +57,5 @@ void gw__service_describe(const void *state, struct gw__description *out)
         (unsigned long long)r->index, (unsigned long long)s->changed_index,
         (unsigned long long)r->view.epoch, r->flush.open ? ", flushing" : "");
     describe_members(s, out);
-    describe_askers(s, out);
+    describe_requesters(s, out);
 }

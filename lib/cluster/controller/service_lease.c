@@ -8,37 +8,39 @@
 void gw__lease_wake(struct gw__service *s)
 {
     if (s->due_ns && s->now_ns > s->due_ns + GW__LEASE_SLEPT_NS)
-        s->unsure_ns = s->now_ns + GW__LEASE_LEADER_NS;
+        s->grant_from_ns = s->now_ns + GW__LEASE_LEADER_NS;
 }
 
 /* The node that the command suspects; NULL: none. */
-static struct contact *guessed(struct gw__service *s,
-                               const struct gw__command *command)
+static struct contact *suspected_contact(struct gw__service *s,
+                                         const struct gw__command *command)
 {
     unsigned node = command->suspect.suspected.node;
-    bool guess = command->kind == GW__CMD_SUSPECT && !command->suspect.certain;
-    return guess && node < GW__NODES_MAX ? &s->contacts[node] : NULL;
+    bool uncertain =
+        command->kind == GW__CMD_SUSPECT && !command->suspect.certain;
+    return uncertain && node < GW__NODES_MAX ? &s->contacts[node] : NULL;
 }
 
 void gw__lease_proposed(struct gw__service *s,
                         const struct gw__command *command)
 {
-    struct contact *heard = guessed(s, command);
-    if (!heard)
+    struct contact *contact = suspected_contact(s, command);
+    if (!contact)
         return;
-    heard->suspecting++;
-    heard->suspected_ns = s->now_ns;
+    contact->suspecting++;
+    contact->suspected_ns = s->now_ns;
 }
 
 void gw__lease_applied(struct gw__service *s, const struct gw__command *command)
 {
-    struct contact *heard = guessed(s, command);
-    if (heard && heard->suspecting > 0)
-        heard->suspecting--;
-    if (command->kind == GW__CMD_REGISTER && command->sequence == s->offices &&
+    struct contact *contact = suspected_contact(s, command);
+    if (contact && contact->suspecting > 0)
+        contact->suspecting--;
+    if (command->kind == GW__CMD_REGISTER &&
+        command->sequence == s->leaderships &&
         gw__id_is_none(command->client) &&
         gw__id_equal(command->who.incarnation, s->self.incarnation))
-        s->settled = true;
+        s->has_applied_first = true;
 }
 
 /* No lease during an accusation, because the pending entry may declare the
@@ -47,13 +49,13 @@ bool gw__lease_may_grant(const struct gw__service *s, unsigned node,
                          struct gw__id incarnation)
 {
     const struct gw__member *m = &s->registry.members[node];
-    const struct contact *heard = &s->contacts[node];
-    if (heard->suspecting &&
-        s->now_ns < heard->suspected_ns + GW__LEASE_ACCUSED_NS)
+    const struct contact *contact = &s->contacts[node];
+    if (contact->suspecting &&
+        s->now_ns < contact->suspected_ns + GW__LEASE_SUSPECT_NS)
         return false;
-    return gw__service_leads(s) && s->settled && s->now_ns >= s->unsure_ns &&
-           m->state == GW__ACTIVE && m->role == GW__SERVER &&
-           gw__id_equal(m->incarnation, incarnation);
+    return gw__service_leads(s) && s->has_applied_first &&
+           s->now_ns >= s->grant_from_ns && m->state == GW__ACTIVE &&
+           m->role == GW__SERVER && gw__id_equal(m->incarnation, incarnation);
 }
 
 bool gw__lease_protects(const struct gw__service *s,

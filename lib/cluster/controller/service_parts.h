@@ -3,10 +3,10 @@
  * Internal interfaces of a controller's service:
  *   service.c           the machine: its inputs and its timer
  *   service_requests.c  requests, proposals, answers
- *   service_news.c      HELLOs and updates to members
+ *   service_updates.c   HELLOs and updates to members
  *   service_lease.c     leases of servers
- *   service_watch.c     silence, certain ends, and accusations
- *   service_office.c    the leader's own proposals
+ *   service_observe.c   silence, certain ends, and accusations
+ *   service_leader.c    the leader's own proposals
  *   service_describe.c  the state, for people
  */
 #ifndef GW__CLUSTER_SERVICE_PARTS_H
@@ -16,13 +16,13 @@
 #include "service.h"
 
 enum {
-    GW__ASKERS_MAX = 128,
+    GW__REQUESTERS_MAX = 128,
     GW__SERVICE_TICK_NS = 20000000,
     GW__SERVICE_RETRY_NS = 200000000 /* before a proposal is repeated */
 };
 
 /* The receiver of a request's answer. */
-struct gw__asker {
+struct gw__requester {
     struct gw__id client; /* none: a free entry */
     uint64_t sequence;
     unsigned node;
@@ -33,14 +33,14 @@ struct gw__asker {
 /* A process that sends HELLO. */
 struct contact {
     struct gw__id incarnation; /* none: no process yet */
-    uint64_t heard_ns;
+    uint64_t hello_ns;
     uint64_t leased_ns;    /* time of its last lease; 0: never */
     unsigned suspecting;   /* suspicions in the log that are not applied yet, */
     uint64_t suspected_ns; /* and the time of the last one */
 };
 
 /* The observation of an active member. */
-struct gw__member_watch {
+struct gw__member_observation {
     struct gw__id incarnation; /* none: not observed */
     struct gw__silence silence;
     uint64_t suspected_ns; /* last time; 0: never */
@@ -56,17 +56,19 @@ struct gw__service {
 
     unsigned leader;           /* a node, or GW__NODES_MAX */
     uint64_t leading_since_ns; /* start of the own leadership */
-    unsigned offices;          /* number of own leaderships */
-    bool settled;        /* the first proposal of this leadership is applied */
-    uint64_t unsure_ns;  /* until then another leader may have been elected */
+    unsigned leaderships;      /* number of own leaderships */
+    /* the first proposal of this leadership is applied */
+    bool has_applied_first;
+    uint64_t
+        grant_from_ns;   /* until then another leader may have been elected */
     uint64_t clock_ns;   /* local time at which */
     uint64_t clock_ms;   /* the registry's time was this */
     uint64_t entered_ns; /* time of the last proposal of ourselves */
     uint64_t deadline_ns;
     uint64_t deadline_epoch;
 
-    /* The state of the registry at the last look. */
-    uint64_t looked_index;
+    /* The state of the registry at the last check. */
+    uint64_t checked_index;
     uint64_t mark;          /* gw__membership_update_mark */
     uint64_t changed_index; /* entry of its last change */
     bool flushing;
@@ -74,10 +76,10 @@ struct gw__service {
     uint64_t flush_ns; /* time at which it opened */
 
     uint64_t hellos, leases; /* received and granted, in total */
-    struct gw__asker askers[GW__ASKERS_MAX];
+    struct gw__requester requesters[GW__REQUESTERS_MAX];
     struct contact contacts[GW__NODES_MAX];
     struct gw__health health;
-    struct gw__member_watch watched[GW__NODES_MAX];
+    struct gw__member_observation observed[GW__NODES_MAX];
     uint64_t ended[GW__NODES_MAX]; /* incarnation that has certainly ended */
 
     struct gw__registry registry;
@@ -112,29 +114,29 @@ void gw__service_apply(struct gw__service *s, uint64_t index,
 /* This controller becomes the leader. */
 void gw__service_enter(struct gw__service *s);
 
-/* ---- service_news.c ---- */
+/* ---- service_updates.c ---- */
 
 void gw__service_hello(struct gw__service *s, const struct gw__input *input);
-/* Sends NEWS to all members if the registry has changed for them. */
-void gw__service_look(struct gw__service *s);
+/* Sends an update to all members if the registry has changed for them. */
+void gw__service_push_changes(struct gw__service *s);
 /* A worker, server or aggregator that has neither left nor been declared
  * dead. */
 bool gw__service_is_waited_for(const struct gw__member *member);
 
-/* ---- service_watch.c ---- */
+/* ---- service_observe.c ---- */
 
 /* The members may have changed. */
-void gw__watch_members(struct gw__service *s);
-void gw__watch_beat(struct gw__service *s, unsigned node,
-                    struct gw__id incarnation);
+void gw__service_observe(struct gw__service *s);
+void gw__service_beat(struct gw__service *s, unsigned node,
+                      struct gw__id incarnation);
 /* The own timer fired `late_ns` late. */
-void gw__watch_health(struct gw__service *s, uint64_t late_ns);
+void gw__service_health(struct gw__service *s, uint64_t late_ns);
 /* As leader: accuses members that are silent or have ended. */
-void gw__watch_suspect(struct gw__service *s);
+void gw__service_suspect(struct gw__service *s);
 /* The result of a look at a process. */
-void gw__watched_seen(struct gw__service *s, const struct gw__input *input);
+void gw__service_sight(struct gw__service *s, const struct gw__input *input);
 
-/* ---- service_office.c ---- */
+/* ---- service_leader.c ---- */
 
 /* As leader: makes all proposals that are due. */
 void gw__service_leader_duties(struct gw__service *s);

@@ -19,11 +19,12 @@ static void reply(struct gw__service *s, unsigned node,
     s->act->send(s->act->driver, node, out, bytes);
 }
 
-static struct gw__asker *find_asker(struct gw__service *s, struct gw__id client)
+static struct gw__requester *find_requester(struct gw__service *s,
+                                            struct gw__id client)
 {
-    for (unsigned i = 0; i < GW__ASKERS_MAX; i++)
-        if (gw__id_equal(s->askers[i].client, client))
-            return &s->askers[i];
+    for (unsigned i = 0; i < GW__REQUESTERS_MAX; i++)
+        if (gw__id_equal(s->requesters[i].client, client))
+            return &s->requesters[i];
     return NULL;
 }
 
@@ -39,16 +40,16 @@ void gw__service_apply(struct gw__service *s, uint64_t index, const void *data,
     gw__lease_applied(s, &command);
     if (gw__id_is_none(command.client))
         return;
-    struct gw__asker *asker = find_asker(s, command.client);
-    if (!asker || asker->sequence != command.sequence)
+    struct gw__requester *requester = find_requester(s, command.client);
+    if (!requester || requester->sequence != command.sequence)
         return;
-    reply(s, asker->node,
+    reply(s, requester->node,
           &(struct gw__reply){.protocol = GW__PROTOCOL_ANSWER,
                               .client = command.client,
                               .sequence = command.sequence,
                               .answer = answer,
                               .answer_bytes = used});
-    *asker = (struct gw__asker){0};
+    *requester = (struct gw__requester){0};
 }
 
 /* ---- proposals ---- */
@@ -68,13 +69,13 @@ static uint64_t time_ms(struct gw__service *s)
 void gw__service_enter(struct gw__service *s)
 {
     s->leading_since_ns = s->now_ns;
-    s->offices++;
-    s->settled = false;
+    s->leaderships++;
+    s->has_applied_first = false;
     s->clock_ns = s->now_ns;
     s->clock_ms = s->registry.time_ms;
     s->entered_ns = s->deadline_ns = 0;
-    for (unsigned i = 0; i < GW__ASKERS_MAX; i++)
-        s->askers[i].proposed_ns = 0;
+    for (unsigned i = 0; i < GW__REQUESTERS_MAX; i++)
+        s->requesters[i].proposed_ns = 0;
 }
 
 void gw__service_propose(struct gw__service *s, struct gw__command *command)
@@ -92,32 +93,33 @@ void gw__service_propose(struct gw__service *s, struct gw__command *command)
 
 /* The client's own entry, a free one, or the one that was unused for
  * longest. */
-static struct gw__asker *place_for(struct gw__service *s, struct gw__id client)
+static struct gw__requester *requester_for(struct gw__service *s,
+                                           struct gw__id client)
 {
-    struct gw__asker *place = find_asker(s, client);
-    if (place)
-        return place;
-    place = &s->askers[0];
-    for (unsigned i = 1; i < GW__ASKERS_MAX; i++)
-        if (s->askers[i].requested_ns < place->requested_ns)
-            place = &s->askers[i];
-    return place;
+    struct gw__requester *requester = find_requester(s, client);
+    if (requester)
+        return requester;
+    requester = &s->requesters[0];
+    for (unsigned i = 1; i < GW__REQUESTERS_MAX; i++)
+        if (s->requesters[i].requested_ns < requester->requested_ns)
+            requester = &s->requesters[i];
+    return requester;
 }
 
 static void accept_command(struct gw__service *s, unsigned from,
                            struct gw__command *command)
 {
-    struct gw__asker *asker = place_for(s, command->client);
-    if (!gw__id_equal(asker->client, command->client) ||
-        asker->sequence != command->sequence)
-        *asker = (struct gw__asker){.client = command->client,
-                                    .sequence = command->sequence};
-    asker->node = from;
-    asker->requested_ns = s->now_ns;
-    if (asker->proposed_ns &&
-        s->now_ns - asker->proposed_ns < GW__SERVICE_RETRY_NS)
+    struct gw__requester *requester = requester_for(s, command->client);
+    if (!gw__id_equal(requester->client, command->client) ||
+        requester->sequence != command->sequence)
+        *requester = (struct gw__requester){.client = command->client,
+                                            .sequence = command->sequence};
+    requester->node = from;
+    requester->requested_ns = s->now_ns;
+    if (requester->proposed_ns &&
+        s->now_ns - requester->proposed_ns < GW__SERVICE_RETRY_NS)
         return;
-    asker->proposed_ns = s->now_ns;
+    requester->proposed_ns = s->now_ns;
     gw__service_propose(s, command);
 }
 
@@ -141,8 +143,8 @@ static void hold_back(struct gw__service *s, unsigned from,
 
 /* Does the sender's number belong to another process? A process that asks for
  * any number uses a random one. */
-static bool is_taken(const struct gw__member *m,
-                     const struct gw__command *command)
+static bool is_number_in_use(const struct gw__member *m,
+                             const struct gw__command *command)
 {
     bool drawn = command->who.node == GW__NODE_ANY;
     return m->state == GW__ACTIVE ||
@@ -161,7 +163,8 @@ static void send_endpoint(struct gw__service *s, unsigned from,
     struct gw__writer w = gw__writer_on(out, sizeof out);
     const struct gw__member *m = &s->registry.members[from];
     bool own = command->who.node == from || command->who.node == GW__NODE_ANY;
-    if (command->kind != GW__CMD_REGISTER || !own || is_taken(m, command))
+    if (command->kind != GW__CMD_REGISTER || !own ||
+        is_number_in_use(m, command))
         return;
     gw__put_u8(&w, 0); /* commands never begin with 0 */
     gw__put_u8(&w, from);

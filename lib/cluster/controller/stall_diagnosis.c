@@ -59,38 +59,38 @@ static enum gw__lag classify_wait(const struct gw__progress_report *from,
 }
 
 /* The nodes of the cycle through `node`. */
-static uint64_t cycle_through(const struct gw__progress_report *standings,
+static uint64_t cycle_through(const struct gw__progress_report *reports,
                               unsigned node)
 {
     uint64_t cycle = 0;
     while (!(cycle >> node & 1)) {
         cycle |= (uint64_t)1 << node;
-        node = standings[node].waits_for;
+        node = reports[node].waits_for;
     }
     return cycle;
 }
 
 struct gw__stall_diagnosis
-gw__stall_diagnosis_find(const struct gw__progress_report *standings,
+gw__stall_diagnosis_find(const struct gw__progress_report *reports,
                          uint64_t dead, unsigned node)
 {
     struct gw__stall_diagnosis found = {
         .lag = GW__LAG_NONE, .node = node, .waiter = node};
-    uint64_t seen = 0;
-    while (found.lag == GW__LAG_NONE && waits(&standings[node])) {
-        const struct gw__progress_report *from = &standings[node];
+    uint64_t visited = 0;
+    while (found.lag == GW__LAG_NONE && waits(&reports[node])) {
+        const struct gw__progress_report *from = &reports[node];
         unsigned next = from->waits_for;
-        seen |= (uint64_t)1 << node;
+        visited |= (uint64_t)1 << node;
         found.waiter = node;
         found.op = from->op;
         found.phase = from->phase;
         found.node = next;
-        found.lag = classify_wait(from, &standings[next], dead >> next & 1);
-        if (found.lag == GW__LAG_BEHIND && standings[next].op > from->op)
+        found.lag = classify_wait(from, &reports[next], dead >> next & 1);
+        if (found.lag == GW__LAG_BEHIND && reports[next].op > from->op)
             found.node = node; /* `next` has already completed this op */
-        if (found.lag == GW__LAG_NONE && seen >> next & 1) {
+        if (found.lag == GW__LAG_NONE && visited >> next & 1) {
             found.lag = GW__LAG_CYCLE;
-            found.cycle = cycle_through(standings, next);
+            found.cycle = cycle_through(reports, next);
         }
         node = next;
     }

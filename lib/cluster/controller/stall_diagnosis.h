@@ -73,9 +73,9 @@ struct gw__stall_diagnosis {
     uint64_t cycle;       /* nodes as bits */
 };
 
-/* Follows the graph from `node`; `standings` by node, `dead` nodes as bits. */
+/* Follows the graph from `node`; `reports` by node, `dead` nodes as bits. */
 struct gw__stall_diagnosis
-gw__stall_diagnosis_find(const struct gw__progress_report *standings,
+gw__stall_diagnosis_find(const struct gw__progress_report *reports,
                          uint64_t dead, unsigned node);
 /* For example "op 12, reduce: node 3 has not entered it; node 2 waits for
  * it". */

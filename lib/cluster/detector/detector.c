@@ -59,22 +59,22 @@ static void reset_reports(struct gw__detector *d, uint64_t now_ns)
     d->receivers = 0;
 }
 
-static void choose_watched(struct gw__detector *d, uint64_t now_ns)
+static void choose_observed(struct gw__detector *d, uint64_t now_ns)
 {
-    struct gw__watched before[GW__WATCHED_MAX];
-    unsigned count = d->watched_count;
-    memcpy(before, d->watched, sizeof before);
-    d->watched_count = 0;
+    struct gw__observed before[GW__OBSERVED_MAX];
+    unsigned count = d->observed_count;
+    memcpy(before, d->observed, sizeof before);
+    d->observed_count = 0;
     if (d->rank < 0)
         return;
     struct gw__observers observers;
     unsigned rank = (unsigned)d->rank;
     gw__observers_make(&observers, d->view.ring_count, d->view.ring_epoch);
     d->receivers = nodes_of(&d->view, gw__observers_of(&observers, rank));
-    uint64_t watched = gw__observers_watched(&observers, rank);
+    uint64_t observed = gw__observers_observed(&observers, rank);
     for (unsigned i = 0; i < d->view.ring_count; i++)
-        if (watched >> i & 1 && d->watched_count < GW__WATCHED_MAX)
-            d->watched[d->watched_count++] = (struct gw__watched){
+        if (observed >> i & 1 && d->observed_count < GW__OBSERVED_MAX)
+            d->observed[d->observed_count++] = (struct gw__observed){
                 .node = d->view.ring[i].node,
                 .incarnation = d->view.ring[i].incarnation};
     gw__suspect_begin(d, before, count, now_ns);
@@ -93,26 +93,26 @@ void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
     d->rank = gw__detector_member(d, d->self, d->incarnation)
                   ? gw__view_rank(&d->view, d->self)
                   : -1;
-    choose_watched(d, now_ns);
+    choose_observed(d, now_ns);
     gw__suspect_certain(d);
 }
 
 /* ---- events ---- */
 
-static bool same_place(const struct gw__progress_report *a,
-                       const struct gw__progress_report *b)
+static bool is_same_progress(const struct gw__progress_report *a,
+                             const struct gw__progress_report *b)
 {
     return a->op == b->op && a->moved == b->moved && a->phase == b->phase &&
            a->waits_for == b->waits_for;
 }
 
-void gw__detector_stand(struct gw__detector *d,
-                        const struct gw__progress_report *report,
-                        uint64_t now_ns)
+void gw__detector_set_progress(struct gw__detector *d,
+                               const struct gw__progress_report *report,
+                               uint64_t now_ns)
 {
     struct gw__known *self = &d->known[d->self];
     uint64_t stamp = self->report.stamp;
-    if (stamp > 0 && same_place(report, &self->report))
+    if (stamp > 0 && is_same_progress(report, &self->report))
         return;
     self->report = *report;
     self->report.stamp = stamp + 1;
@@ -138,18 +138,18 @@ void gw__detector_died(struct gw__detector *d, unsigned node,
 
 /* Reports a diagnosis if an op has made no progress for too long. Reports again
  * only after the same time, or when the answer changes. */
-static void look_for_stall(struct gw__detector *d, uint64_t now_ns)
+static void check_for_stall(struct gw__detector *d, uint64_t now_ns)
 {
-    struct gw__progress_report standings[GW__NODES_MAX];
+    struct gw__progress_report reports[GW__NODES_MAX];
     const struct gw__known *self = &d->known[d->self];
     if (d->rank < 0 || self->report.stamp == 0 ||
         self->report.phase == GW__COMPUTE ||
         now_ns - self->changed_ns < d->config.stall_ns)
         return;
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        standings[i] = d->known[i].report;
+        reports[i] = d->known[i].report;
     struct gw__stall_diagnosis found =
-        gw__stall_diagnosis_find(standings, gw__suspect_dead(d), d->self);
+        gw__stall_diagnosis_find(reports, gw__suspect_dead(d), d->self);
     bool again = found.lag == d->reported.lag &&
                  found.node == d->reported.node && found.op == d->reported.op &&
                  now_ns - d->reported_ns < d->config.stall_ns;
@@ -178,6 +178,6 @@ void gw__detector_tick(struct gw__detector *d, uint64_t now_ns,
     gw__suspect_health(d, late, now_ns);
     gw__beat_send(d, act);
     gw__suspect_check(d, now_ns, act);
-    look_for_stall(d, now_ns);
+    check_for_stall(d, now_ns);
     d->due_ns = now_ns + d->config.beat_ns;
 }

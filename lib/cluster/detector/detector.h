@@ -42,9 +42,9 @@
 #include <gradwire/suspicion.h>
 
 enum gw__notice_kind {
-    GW__NOTICE_SUSPECT, /* propose ACCUSE to the controllers */
+    GW__NOTICE_SUSPECT, /* propose SUSPECT to the controllers */
     GW__NOTICE_TRUST,   /* the silence has ended */
-    GW__NOTICE_STUCK    /* `laggard` */
+    GW__NOTICE_STUCK    /* `stall` */
 };
 
 struct gw__notice {
@@ -87,14 +87,14 @@ void gw__detector_tick(struct gw__detector *d, uint64_t now_ns,
 void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
                        uint64_t now_ns);
 /* Sets the progress of this member; the detector sets the stamp. */
-void gw__detector_stand(struct gw__detector *d,
-                        const struct gw__progress_report *report,
-                        uint64_t now_ns);
+void gw__detector_set_progress(struct gw__detector *d,
+                               const struct gw__progress_report *report,
+                               uint64_t now_ns);
 /* Inputs: a message whose first byte is GW__PROTOCOL_BEAT, the certain end of a
  * process, and the result of a look. Invalid data is ignored. */
 void gw__detector_beat(struct gw__detector *d, const struct gw__input *input);
 void gw__detector_died(struct gw__detector *d, unsigned node,
                        uint64_t incarnation);
-void gw__detector_seen(struct gw__detector *d, const struct gw__input *input);
+void gw__detector_sight(struct gw__detector *d, const struct gw__input *input);
 
 #endif

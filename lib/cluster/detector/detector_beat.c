@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Beats: signs of life that carry progress reports. Each has the report of its
- * sender and, in turn, those of up to GW__BEAT_STANDINGS_MAX - 1 others; a
+ * sender and, in turn, those of up to GW__BEAT_REPORTS_MAX - 1 others; a
  * higher stamp is newer. Reports are accepted only from beats of the own ring
  * epoch, so that former members are not believed.
  */
@@ -13,13 +13,12 @@ enum { PROGRESS_REPORT_BYTES = 27 };
 
 void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
 {
-    uint8_t out[16 + GW__BEAT_STANDINGS_MAX * PROGRESS_REPORT_BYTES];
+    uint8_t out[16 + GW__BEAT_REPORTS_MAX * PROGRESS_REPORT_BYTES];
     struct gw__writer w = gw__writer_on(out, sizeof out);
     unsigned ring = d->view.ring_count;
     if (d->rank < 0)
         return;
-    unsigned count =
-        ring < GW__BEAT_STANDINGS_MAX ? ring : GW__BEAT_STANDINGS_MAX;
+    unsigned count = ring < GW__BEAT_REPORTS_MAX ? ring : GW__BEAT_REPORTS_MAX;
     gw__put_u8(&w, GW__PROTOCOL_BEAT);
     gw__put_u64(&w, d->view.ring_epoch);
     gw__put_u8(&w, count);
@@ -54,11 +53,11 @@ bool gw__beat_receive(struct gw__detector *d, const struct gw__input *input)
     struct {
         unsigned node;
         struct gw__progress_report progress;
-    } update[GW__BEAT_STANDINGS_MAX];
+    } update[GW__BEAT_REPORTS_MAX];
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
     gw__reader_demand(&r, gw__get_u8(&r) == GW__PROTOCOL_BEAT);
     uint64_t ring_epoch = gw__get_u64(&r);
-    unsigned count = gw__get_u8_below(&r, GW__BEAT_STANDINGS_MAX + 1);
+    unsigned count = gw__get_u8_below(&r, GW__BEAT_REPORTS_MAX + 1);
     for (unsigned i = 0; i < count; i++) {
         update[i].node = gw__get_u8_below(&r, GW__NODES_MAX);
         gw__get_progress_report(&r, &update[i].progress);

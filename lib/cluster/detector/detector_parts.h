@@ -12,10 +12,10 @@
 #include "health.h"
 #include "silence.h"
 
-enum { GW__WATCHED_MAX = 3, GW__BEAT_STANDINGS_MAX = 16 };
+enum { GW__OBSERVED_MAX = 3, GW__BEAT_REPORTS_MAX = 16 };
 
 /* A member that this one watches. */
-struct gw__watched {
+struct gw__observed {
     unsigned node;
     struct gw__id incarnation;
     struct gw__silence silence;
@@ -40,8 +40,8 @@ struct gw__detector {
     struct gw__view view;
     int rank;           /* in the view; -1: not in the ring */
     uint64_t receivers; /* nodes that receive our beats, as bits */
-    unsigned watched_count;
-    struct gw__watched watched[GW__WATCHED_MAX];
+    unsigned observed_count;
+    struct gw__observed observed[GW__OBSERVED_MAX];
     struct gw__known known[GW__NODES_MAX];
     unsigned gossip_next; /* the rank whose progress is sent next */
     struct gw__stall_diagnosis reported; /* the last report, and its time */
@@ -54,12 +54,14 @@ struct gw__detector {
 const struct gw__ring_member *gw__detector_member(const struct gw__detector *d,
                                                   unsigned node,
                                                   uint64_t incarnation);
-struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node);
+struct gw__observed *gw__detector_observed(struct gw__detector *d,
+                                           unsigned node);
 
 /* A new ring. `before` are the `count` members that were watched in the old
  * one. */
-void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
-                       unsigned count, uint64_t now_ns);
+void gw__suspect_begin(struct gw__detector *d,
+                       const struct gw__observed *before, unsigned count,
+                       uint64_t now_ns);
 /* A beat has been received. */
 void gw__suspect_contact(struct gw__detector *d, unsigned node,
                          uint64_t now_ns);

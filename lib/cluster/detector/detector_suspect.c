@@ -15,17 +15,18 @@ _Static_assert((int)GW__PHI_WINDOW == GW_SILENCE_INTERVALS &&
 /* Until the first beat, as for the first HELLO to a controller. */
 #define CONNECT_NS 1000000000ULL
 
-struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node)
+struct gw__observed *gw__detector_observed(struct gw__detector *d,
+                                           unsigned node)
 {
-    for (unsigned i = 0; i < d->watched_count; i++)
-        if (d->watched[i].node == node)
-            return &d->watched[i];
+    for (unsigned i = 0; i < d->observed_count; i++)
+        if (d->observed[i].node == node)
+            return &d->observed[i];
     return NULL;
 }
 
-static const struct gw__watched *find_watched(const struct gw__watched *before,
-                                              unsigned count,
-                                              const struct gw__watched *w)
+static const struct gw__observed *
+find_observed(const struct gw__observed *before, unsigned count,
+              const struct gw__observed *w)
 {
     for (unsigned i = 0; i < count; i++)
         if (before[i].node == w->node &&
@@ -39,26 +40,29 @@ static const struct gw__watched *find_watched(const struct gw__watched *before,
  * learned intervals of a busy machine also still hold. A member that was not
  * watched before has to connect first. That time is unknown, and no look
  * excuses it, since its process is known only from its first message. */
-void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
-                       unsigned count, uint64_t now_ns)
+void gw__suspect_begin(struct gw__detector *d,
+                       const struct gw__observed *before, unsigned count,
+                       uint64_t now_ns)
 {
-    const struct gw__phi_rule rule = {.expected_ns = d->config.beat_ns,
-                                      .deviation_ns = d->config.deviation_ns,
-                                      .pause_ns = d->config.pause_ns};
-    for (unsigned i = 0; i < d->watched_count; i++) {
-        struct gw__watched *w = &d->watched[i];
-        const struct gw__watched *same = find_watched(before, count, w);
+    const struct gw__phi_config phi_config = {.expected_ns = d->config.beat_ns,
+                                              .deviation_ns =
+                                                  d->config.deviation_ns,
+                                              .pause_ns = d->config.pause_ns};
+    for (unsigned i = 0; i < d->observed_count; i++) {
+        struct gw__observed *w = &d->observed[i];
+        const struct gw__observed *same = find_observed(before, count, w);
         if (same)
             w->silence = same->silence;
         else
-            gw__silence_begin(&w->silence, &rule, now_ns + rule.pause_ns);
+            gw__silence_begin(&w->silence, &phi_config,
+                              now_ns + phi_config.pause_ns);
         w->connected_ns = same ? same->connected_ns : now_ns + CONNECT_NS;
     }
 }
 
 void gw__suspect_contact(struct gw__detector *d, unsigned node, uint64_t now_ns)
 {
-    struct gw__watched *w = gw__detector_watched(d, node);
+    struct gw__observed *w = gw__detector_observed(d, node);
     if (!w)
         return;
     const struct gw__notice notice = {
@@ -80,13 +84,13 @@ void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
 {
     bool late = gw__health_late(&d->health, late_ns, d->config.beat_ns);
     d->late_ns = late ? late_ns : 0;
-    for (unsigned i = 0; late && i < d->watched_count; i++)
-        gw__silence_shift(&d->watched[i].silence, late_ns, now_ns);
+    for (unsigned i = 0; late && i < d->observed_count; i++)
+        gw__silence_shift(&d->observed[i].silence, late_ns, now_ns);
 }
 
 static void suspect(const struct gw__detector *d,
                     const struct gw__ring_member *member,
-                    const struct gw__watched *w, uint64_t now_ns)
+                    const struct gw__observed *w, uint64_t now_ns)
 {
     struct gw__notice notice = {.kind = GW__NOTICE_SUSPECT,
                                 .epoch = d->view.epoch,
@@ -95,7 +99,7 @@ static void suspect(const struct gw__detector *d,
                                 .certain = !w};
     double phi = w ? gw__phi_now(&w->silence.phi, now_ns) * 1000 : 0;
     if (w)
-        notice.silence_ns = now_ns - w->silence.heard_ns;
+        notice.silence_ns = now_ns - w->silence.contact_ns;
     notice.phi_milli = phi < UINT32_MAX ? (uint32_t)phi : UINT32_MAX;
     gw__log_info("detector",
                  "node %u suspects node %u: %s, silent for %.1f ms, phi %.1f",
@@ -105,8 +109,8 @@ static void suspect(const struct gw__detector *d,
 }
 
 /* The only place where silence becomes a suspicion. */
-static bool is_silent(const struct gw__detector *d, const struct gw__watched *w,
-                      uint64_t now_ns)
+static bool is_silent(const struct gw__detector *d,
+                      const struct gw__observed *w, uint64_t now_ns)
 {
     uint64_t intervals_ns[GW__PHI_WINDOW];
     const struct gw_suspicion *policy = d->config.suspicion;
@@ -125,7 +129,7 @@ static bool is_silent(const struct gw__detector *d, const struct gw__watched *w,
 }
 
 static void suspect_if_silent(const struct gw__detector *d,
-                              struct gw__watched *w, uint64_t now_ns)
+                              struct gw__observed *w, uint64_t now_ns)
 {
     if (now_ns < w->connected_ns || !is_silent(d, w, now_ns) ||
         (w->suspected && now_ns - w->suspected_ns < d->config.repeat_ns))
@@ -140,24 +144,24 @@ static void suspect_if_silent(const struct gw__detector *d,
 void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
                        const struct gw__actions *act)
 {
-    for (unsigned i = 0; i < d->watched_count; i++) {
-        struct gw__watched *w = &d->watched[i];
-        if (act->look && gw__silence_wants_look(&w->silence, now_ns))
-            act->look(act->driver, w->node, w->incarnation.low);
+    for (unsigned i = 0; i < d->observed_count; i++) {
+        struct gw__observed *w = &d->observed[i];
+        if (act->inspect && gw__silence_needs_inspection(&w->silence, now_ns))
+            act->inspect(act->driver, w->node, w->incarnation.low);
         else
             suspect_if_silent(d, w, now_ns);
     }
 }
 
-void gw__detector_seen(struct gw__detector *d, const struct gw__input *input)
+void gw__detector_sight(struct gw__detector *d, const struct gw__input *input)
 {
-    struct gw__watched *w = gw__detector_watched(d, input->from);
+    struct gw__observed *w = gw__detector_observed(d, input->from);
     struct gw__sight sight;
     if (!w || w->incarnation.low != input->incarnation ||
         input->bytes != sizeof sight)
         return;
     memcpy(&sight, input->data, sizeof sight);
-    gw__silence_seen(&w->silence, &sight, d->late_ns, input->now_ns);
+    gw__silence_sight(&w->silence, &sight, d->late_ns, input->now_ns);
     if (sight.state != GW__SIGHT_NONE)
         w->connected_ns = 0;
     suspect_if_silent(d, w, input->now_ns);
@@ -183,8 +187,8 @@ uint64_t gw__suspect_dead(const struct gw__detector *d)
     for (unsigned i = 0; i < d->view.ring_count; i++)
         if (process_has_ended(d, &d->view.ring[i]))
             dead |= (uint64_t)1 << d->view.ring[i].node;
-    for (unsigned i = 0; i < d->watched_count; i++)
-        if (d->watched[i].suspected)
-            dead |= (uint64_t)1 << d->watched[i].node;
+    for (unsigned i = 0; i < d->observed_count; i++)
+        if (d->observed[i].suspected)
+            dead |= (uint64_t)1 << d->observed[i].node;
     return dead;
 }

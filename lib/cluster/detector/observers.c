@@ -55,11 +55,11 @@ uint64_t gw__observers_of(const struct gw__observers *o, unsigned rank)
                   rank);
 }
 
-uint64_t gw__observers_watched(const struct gw__observers *o, unsigned rank)
+uint64_t gw__observers_observed(const struct gw__observers *o, unsigned rank)
 {
-    uint64_t watched = neighbours(o->count, rank);
+    uint64_t observed = neighbours(o->count, rank);
     for (unsigned i = 0; i < o->count; i++)
         if (o->stranger[i] == rank)
-            watched |= (uint64_t)1 << i;
-    return others(watched, rank);
+            observed |= (uint64_t)1 << i;
+    return others(observed, rank);
 }

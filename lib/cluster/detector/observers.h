@@ -24,6 +24,6 @@ void gw__observers_make(struct gw__observers *observers, unsigned count,
                         uint64_t epoch);
 /* Ranks as bits: the observers of `rank`, and the ranks that it observes. */
 uint64_t gw__observers_of(const struct gw__observers *, unsigned rank);
-uint64_t gw__observers_watched(const struct gw__observers *, unsigned rank);
+uint64_t gw__observers_observed(const struct gw__observers *, unsigned rank);
 
 #endif

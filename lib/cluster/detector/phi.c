@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-void gw__phi_begin(struct gw__phi *phi, const struct gw__phi_rule *rule,
+void gw__phi_begin(struct gw__phi *phi, const struct gw__phi_config *config,
                    uint64_t now_ns)
 {
-    *phi = (struct gw__phi){.rule = *rule, .alive_ns = now_ns};
+    *phi = (struct gw__phi){.config = *config, .alive_ns = now_ns};
 }
 
 void gw__phi_alive(struct gw__phi *phi, uint64_t now_ns)
@@ -20,16 +20,16 @@ void gw__phi_alive(struct gw__phi *phi, uint64_t now_ns)
 
 /* A longer interval was a stopped process or a clock that jumped, and is not an
  * estimate of later intervals. */
-static uint64_t interval_most(const struct gw__phi_rule *rule)
+static uint64_t interval_most(const struct gw__phi_config *config)
 {
     enum { MOST = 8 };
-    return MOST * (rule->expected_ns + rule->pause_ns);
+    return MOST * (config->expected_ns + config->pause_ns);
 }
 
 void gw__phi_beat(struct gw__phi *phi, uint64_t now_ns)
 {
     if (phi->beat_ns && now_ns > phi->beat_ns &&
-        now_ns - phi->beat_ns <= interval_most(&phi->rule)) {
+        now_ns - phi->beat_ns <= interval_most(&phi->config)) {
         phi->intervals[phi->next] = now_ns - phi->beat_ns;
         phi->next = (phi->next + 1) % GW__PHI_WINDOW;
         phi->count += phi->count < GW__PHI_WINDOW;
@@ -71,26 +71,29 @@ unsigned gw__phi_intervals(const struct gw__phi *phi,
 static void estimate(const struct gw__phi *phi, double *mean, double *deviation)
 {
     enum { FARTHEST = 3 }; /* standard deviations */
-    double n = phi->count + 1, sum = (double)phi->rule.expected_ns, longest = 0;
+    double n = phi->count + 1, sum = (double)phi->config.expected_ns,
+           longest = 0;
     for (unsigned i = 0; i < phi->count; i++) {
         sum += (double)phi->intervals[i];
         longest = fmax(longest, (double)phi->intervals[i]);
     }
     *mean = sum / n;
-    double away = (double)phi->rule.expected_ns - *mean, squares = away * away;
+    double away = (double)phi->config.expected_ns - *mean,
+           squares = away * away;
     for (unsigned i = 0; i < phi->count; i++) {
         away = (double)phi->intervals[i] - *mean;
         squares += away * away;
     }
-    *deviation = fmax(sqrt(squares / n), (double)phi->rule.deviation_ns);
+    *deviation = fmax(sqrt(squares / n), (double)phi->config.deviation_ns);
     *deviation = fmax(*deviation, (longest - *mean) / FARTHEST);
 }
 
-double gw__phi_by_rule(const struct gw__phi_rule *rule, uint64_t silence_ns)
+double gw__phi_by_config(const struct gw__phi_config *config,
+                         uint64_t silence_ns)
 {
-    double over =
-        (double)silence_ns - (double)rule->expected_ns - (double)rule->pause_ns;
-    return gw__phi_tail(over / fmax((double)rule->deviation_ns, 1));
+    double over = (double)silence_ns - (double)config->expected_ns -
+                  (double)config->pause_ns;
+    return gw__phi_tail(over / fmax((double)config->deviation_ns, 1));
 }
 
 double gw__phi_now(const struct gw__phi *phi, uint64_t now_ns)
@@ -98,7 +101,7 @@ double gw__phi_now(const struct gw__phi *phi, uint64_t now_ns)
     double mean, deviation;
     estimate(phi, &mean, &deviation);
     double over = (double)gw__phi_silence(phi, now_ns) - mean -
-                  (double)phi->rule.pause_ns;
+                  (double)phi->config.pause_ns;
     return gw__phi_tail(over / fmax(deviation, 1));
 }
 

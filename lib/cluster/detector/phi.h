@@ -26,14 +26,14 @@
 
 enum { GW__PHI_WINDOW = 64 };
 
-struct gw__phi_rule {
+struct gw__phi_config {
     uint64_t expected_ns;  /* the interval before any has been observed */
     uint64_t deviation_ns; /* minimum of the standard deviation */
     uint64_t pause_ns;     /* allowed in addition to the mean */
 };
 
 struct gw__phi {
-    struct gw__phi_rule rule;
+    struct gw__phi_config config;
     uint64_t intervals[GW__PHI_WINDOW];
     unsigned count; /* of intervals, at most GW__PHI_WINDOW */
     unsigned next;
@@ -42,7 +42,7 @@ struct gw__phi {
 };
 
 /* Begins as if a sign of life had arrived now. */
-void gw__phi_begin(struct gw__phi *phi, const struct gw__phi_rule *rule,
+void gw__phi_begin(struct gw__phi *phi, const struct gw__phi_config *config,
                    uint64_t now_ns);
 void gw__phi_beat(struct gw__phi *phi, uint64_t now_ns);
 void gw__phi_alive(struct gw__phi *phi, uint64_t now_ns);
@@ -55,7 +55,8 @@ unsigned gw__phi_intervals(const struct gw__phi *phi,
                            uint64_t out[GW__PHI_WINDOW]);
 double gw__phi_now(const struct gw__phi *phi, uint64_t now_ns);
 /* phi of a silence before any interval was observed. */
-double gw__phi_by_rule(const struct gw__phi_rule *rule, uint64_t silence_ns);
+double gw__phi_by_config(const struct gw__phi_config *config,
+                         uint64_t silence_ns);
 
 /* -log10 of the probability that a standard normal variable exceeds z: correct
  * for every z, even if the probability itself is too small for a double. */

@@ -6,20 +6,20 @@
 
 /* A look at the process is worth its cost after this number of missing
  * beats. */
-enum { LOOK_AFTER = 2 };
+enum { INSPECT_AFTER = 2 };
 
-void gw__silence_begin(struct gw__silence *s, const struct gw__phi_rule *rule,
-                       uint64_t now_ns)
+void gw__silence_begin(struct gw__silence *s,
+                       const struct gw__phi_config *config, uint64_t now_ns)
 {
-    *s = (struct gw__silence){.heard_ns = now_ns};
-    gw__phi_begin(&s->phi, rule, now_ns);
+    *s = (struct gw__silence){.contact_ns = now_ns};
+    gw__phi_begin(&s->phi, config, now_ns);
 }
 
 void gw__silence_end(struct gw__silence *s, uint64_t now_ns)
 {
     gw__phi_beat(&s->phi, now_ns);
-    if (now_ns > s->heard_ns)
-        s->heard_ns = now_ns;
+    if (now_ns > s->contact_ns)
+        s->contact_ns = now_ns;
     s->stopped_ns = s->excused_ns = 0;
 }
 
@@ -33,14 +33,14 @@ void gw__silence_shift(struct gw__silence *s, uint64_t ns, uint64_t now_ns)
             s->stopped_ns + ns < now_ns ? s->stopped_ns + ns : now_ns;
 }
 
-bool gw__silence_wants_look(const struct gw__silence *s, uint64_t now_ns)
+bool gw__silence_needs_inspection(const struct gw__silence *s, uint64_t now_ns)
 {
-    return now_ns > s->heard_ns &&
-           now_ns - s->heard_ns >= LOOK_AFTER * s->phi.rule.expected_ns;
+    return now_ns > s->contact_ns &&
+           now_ns - s->contact_ns >= INSPECT_AFTER * s->phi.config.expected_ns;
 }
 
-void gw__silence_seen(struct gw__silence *s, const struct gw__sight *sight,
-                      uint64_t late_ns, uint64_t now_ns)
+void gw__silence_sight(struct gw__silence *s, const struct gw__sight *sight,
+                       uint64_t late_ns, uint64_t now_ns)
 {
     uint64_t ns = sight->waited_ns > late_ns ? sight->waited_ns - late_ns : 0;
     uint64_t left_ns = GW__EXCUSED_MOST_NS - s->excused_ns;
@@ -62,9 +62,10 @@ void gw__silence_seen(struct gw__silence *s, const struct gw__sight *sight,
 bool gw__silence_is_stop(const struct gw__silence *s, double threshold,
                          uint64_t now_ns)
 {
-    return s->stopped_ns && now_ns > s->heard_ns &&
-           now_ns - s->stopped_ns >= s->phi.rule.pause_ns &&
-           gw__phi_by_rule(&s->phi.rule, now_ns - s->heard_ns) >= threshold;
+    return s->stopped_ns && now_ns > s->contact_ns &&
+           now_ns - s->stopped_ns >= s->phi.config.pause_ns &&
+           gw__phi_by_config(&s->phi.config, now_ns - s->contact_ns) >=
+               threshold;
 }
 
 bool gw__silence_is_long(const struct gw__silence *s, double threshold,

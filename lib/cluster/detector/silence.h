@@ -33,7 +33,7 @@
 
 struct gw__silence {
     struct gw__phi phi;
-    uint64_t heard_ns;   /* the last sign of life, without exclusions */
+    uint64_t contact_ns; /* the last sign of life, without exclusions */
     uint64_t stopped_ns; /* when it was first seen stopped; 0: it is not */
     uint64_t excused_ns; /* excluded from this silence by looks */
 };
@@ -41,18 +41,19 @@ struct gw__silence {
 /* Begins as if a sign of life had arrived at `now_ns`, which may be in the
  * future. */
 void gw__silence_begin(struct gw__silence *silence,
-                       const struct gw__phi_rule *rule, uint64_t now_ns);
+                       const struct gw__phi_config *config, uint64_t now_ns);
 /* A beat has arrived. */
 void gw__silence_end(struct gw__silence *silence, uint64_t now_ns);
 /* The observer did not run for `ns` before `now_ns`. */
 void gw__silence_shift(struct gw__silence *silence, uint64_t ns,
                        uint64_t now_ns);
 /* Is it long enough for a look at the process? */
-bool gw__silence_wants_look(const struct gw__silence *silence, uint64_t now_ns);
+bool gw__silence_needs_inspection(const struct gw__silence *silence,
+                                  uint64_t now_ns);
 /* The result of a look; a shift has already excluded `late_ns` of it. */
-void gw__silence_seen(struct gw__silence *silence,
-                      const struct gw__sight *sight, uint64_t late_ns,
-                      uint64_t now_ns);
+void gw__silence_sight(struct gw__silence *silence,
+                       const struct gw__sight *sight, uint64_t late_ns,
+                       uint64_t now_ns);
 /* Is it too long? `threshold` is phi's, `factor` the observer's own health,
  * which is ignored if the member is seen stopped. */
 bool gw__silence_is_long(const struct gw__silence *silence, double threshold,

@@ -120,7 +120,7 @@ static void deliver_message(struct gw__driver *driver,
                            message->data, message->bytes);
 }
 
-static bool take_messages(struct gw__driver *driver)
+static bool receive_messages(struct gw__driver *driver)
 {
     struct gw__control_channel_message message;
     for (unsigned i = 0; i < A_TURN && !driver->failed; i++) {
@@ -150,8 +150,8 @@ static bool run_turn(struct gw__driver *driver)
     bool over = false;
     bool more = fulfil_wishes(driver, &over);
     more |= fire_timers(driver);
-    more |= gw__driver_look(driver);
-    more |= take_messages(driver);
+    more |= gw__driver_inspect(driver);
+    more |= receive_messages(driver);
     if (driver->failed || over)
         return false;
     if (driver->config.on_turn) {
@@ -196,7 +196,7 @@ static void destroy(struct gw__driver *driver)
     gw__disk_fini(&driver->disk);
     pthread_cond_destroy(&driver->notified);
     pthread_mutex_destroy(&driver->lock);
-    free(driver->looks);
+    free(driver->inspections);
     free(driver->start);
     free(driver->state);
     free(driver);
@@ -208,8 +208,8 @@ static enum gw_err prepare_driver(struct gw__driver *driver,
     const struct gw__driver_config *config = &driver->config;
     driver->state = calloc(1, driver->kind->state_bytes + 1);
     driver->start = calloc(1, config->start_bytes + 1);
-    driver->looks = calloc(1, sizeof *driver->looks);
-    if (!driver->state || !driver->start || !driver->looks)
+    driver->inspections = calloc(1, sizeof *driver->inspections);
+    if (!driver->state || !driver->start || !driver->inspections)
         return gw_fail(why, GW_ENOMEM, "its state of %zu bytes",
                        driver->kind->state_bytes);
     if (config->start_bytes > 0)

@@ -85,13 +85,13 @@ static void act_notify(void *context, const void *data, size_t bytes)
         driver->config.on_notify(driver->config.context, data, bytes);
 }
 
-static void act_look(void *context, uint32_t node, uint64_t incarnation)
+static void act_inspect(void *context, uint32_t node, uint64_t incarnation)
 {
     struct gw__driver *driver = context;
     if (driver->failed || node >= GW__NODES_MAX)
         return;
-    driver->looks->wanted |= (uint64_t)1 << node;
-    driver->looks->of[node].incarnation = incarnation;
+    driver->inspections->wanted |= (uint64_t)1 << node;
+    driver->inspections->of[node].incarnation = incarnation;
 }
 
 void gw__driver_step(struct gw__driver *driver, struct gw__input *input)
@@ -103,7 +103,7 @@ void gw__driver_step(struct gw__driver *driver, struct gw__input *input)
         .persist = act_persist,
         .load = act_load,
         .notify = act_notify,
-        .look = act_look,
+        .inspect = act_inspect,
     };
     if (driver->failed)
         return;

@@ -3,10 +3,10 @@
  * Internal interfaces of the driver.
  *
  *   driver.c          the thread, its turns, start and end
- *   driver_ask.c      requests from any thread
+ *   driver_requests.c requests from any thread
  *   driver_queue.c    the queue of these requests
  *   driver_actions.c  executes the actions of a machine's step
- *   driver_look.c     looks at the processes of other nodes
+ *   driver_inspect.c  looks at the processes of other nodes
  *   driver_describe.c describes the state for people
  */
 #ifndef GW__DRIVER_PARTS_H
@@ -15,7 +15,7 @@
 #include "driver.h"
 
 #include <base/disk.h>
-#include <wire/process_look.h>
+#include <wire/process_inspect.h>
 
 #include <pthread.h>
 
@@ -81,14 +81,14 @@ struct gw__driver {
     struct gw__disk disk;
     bool starting, failed;
     uint64_t turned_ns; /* time of the last on_turn */
-    struct gw__driver_looks {
+    struct gw__driver_inspections {
         uint64_t wanted; /* nodes */
-        struct gw__process_watch_look self;
+        struct gw__process_inspection self;
         struct {
             uint64_t incarnation;
-            struct gw__process_watch_look look;
+            struct gw__process_inspection previous;
         } of[GW__NODES_MAX];
-    } * looks;
+    } * inspections;
 
     struct gw__driver *next; /* in the list of this process */
 
@@ -102,7 +102,7 @@ struct gw__driver {
 /* Runs one step of the machine; fills in `input->now_ns`. */
 void gw__driver_step(struct gw__driver *driver, struct gw__input *input);
 /* Makes the requested looks; returns whether there were any. */
-bool gw__driver_look(struct gw__driver *driver);
+bool gw__driver_inspect(struct gw__driver *driver);
 /* Records a failure; the first one counts. */
 void gw__driver_fail(struct gw__driver *driver, enum gw_err code,
                      const char *format, ...) GW_PRINTF(3, 4);

@@ -33,8 +33,8 @@ uint64_t gw__client_waiting(const struct gw__client_state *client,
 
 uint64_t gw__client_due(const struct gw__client_state *client)
 {
-    bool asks = client->count > 0 && client->config.controller_count > 0;
-    return asks ? client->sent_ns + GW__CLIENT_REPEAT_NS : 0;
+    bool pending = client->count > 0 && client->config.controller_count > 0;
+    return pending ? client->sent_ns + GW__CLIENT_REPEAT_NS : 0;
 }
 
 /* ---- requests ---- */
@@ -149,19 +149,19 @@ bool gw__client_message(struct gw__client_state *client, unsigned from,
 {
     struct gw__reply reply;
     struct gw_error why;
-    unsigned place = controller_index(client, from);
-    if (client->count == 0 || place == client->config.controller_count ||
+    unsigned controller = controller_index(client, from);
+    if (client->count == 0 || controller == client->config.controller_count ||
         gw__reply_decode(data, bytes, &reply, &why) ||
         !gw__id_equal(reply.client, client->config.id) ||
         reply.sequence != client->sequence)
         return false;
     if (reply.protocol == GW__PROTOCOL_REDIRECT) {
-        redirect(client, place, reply.leader, now_ns, act);
+        redirect(client, controller, reply.leader, now_ns, act);
         return false;
     }
     if (gw__answer_decode(reply.answer, reply.answer_bytes, answer, &why))
         return false;
     *tag = client->tags[0];
-    end_request(client, place, now_ns, act);
+    end_request(client, controller, now_ns, act);
     return true;
 }

@@ -47,7 +47,7 @@ void gw__member_registered(struct gw__member_core *m, unsigned node)
     m->stage = GW__STAGE_REGISTERED;
     m->registered_ns = m->now_ns;
     gw__log_info("member", "node %u is registered", node);
-    gw__member_watch_peers(m);
+    gw__member_observe_peers(m);
     struct gw__notification notification = {.kind = GW__NOTIFY_REGISTERED,
                                             .node = node};
     gw__member_notify(m, &notification);
@@ -250,7 +250,7 @@ static void finish_input(struct gw__member_core *m)
     gw__want_next(m);
     uint64_t due = m->hello_ns;
     due = sooner(due, gw__client_due(&m->client));
-    due = sooner(due, m->meet_ns);
+    due = sooner(due, m->address_retry_ns);
     if (m->client.count == 0)
         due = sooner(due, gw__want_due(m));
     if (due <= m->now_ns)
@@ -288,8 +288,8 @@ static void step_member(void *state, const struct gw__input *input,
         gw__member_suspicion_ended(m, input->from, input->incarnation);
         break;
     case GW__OBSERVED:
-        gw__detector_seen(&m->detector, input);
-        gw__member_suspicion_seen(m, input);
+        gw__detector_sight(&m->detector, input);
+        gw__member_suspicion_sight(m, input);
         break;
     case GW__REQUESTED:
         gw__member_requested(m, input);

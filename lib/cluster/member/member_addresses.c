@@ -50,7 +50,7 @@ static void send_address(const struct gw__member_core *m,
 
 /* Sends our address to all members that need it, and notifies the application
  * when all addresses are known. */
-static void check_all_met(struct gw__member_core *m, bool speak)
+static void check_addresses(struct gw__member_core *m, bool may_send)
 {
     bool all = true, again = false;
     for (unsigned i = 0; i < m->view.ring_count; i++) {
@@ -59,13 +59,13 @@ static void check_all_met(struct gw__member_core *m, bool speak)
             continue;
         bool known = knows(m, peer);
         bool done = known && m->addresses[peer->node].knows_ours;
-        if (!done && speak)
+        if (!done && may_send)
             send_address(m, peer);
         all = all && known;
         again = again || !done;
     }
-    if (speak || !again)
-        m->meet_ns = again ? m->now_ns + AGAIN_NS : 0;
+    if (may_send || !again)
+        m->address_retry_ns = again ? m->now_ns + AGAIN_NS : 0;
     if (!all || m->has_all_addresses)
         return;
     struct gw__notification notification = {.kind = GW__NOTIFY_ADDRESSES,
@@ -85,15 +85,15 @@ void gw__addresses_begin(struct gw__member_core *m, uint64_t ring_epoch,
     m->has_all_addresses = false;
     if (bytes)
         memcpy(m->address, blob, bytes);
-    check_all_met(m, true);
+    check_addresses(m, true);
 }
 
 void gw__addresses_tick(struct gw__member_core *m)
 {
     if (!is_current_exchange(m))
-        m->meet_ns = 0;
-    else if (m->meet_ns && m->now_ns >= m->meet_ns)
-        check_all_met(m, true);
+        m->address_retry_ns = 0;
+    else if (m->address_retry_ns && m->now_ns >= m->address_retry_ns)
+        check_addresses(m, true);
 }
 
 static void keep_address(struct gw__member_core *m, unsigned node,
@@ -127,7 +127,7 @@ void gw__addresses_message(struct gw__member_core *m,
     if (rank < 0 || !is_current_exchange(m) ||
         head.ring_epoch != m->address_epoch)
         return;
-    check_all_met(m, false);
+    check_addresses(m, false);
     if (!head.knows_ours)
         send_address(m, &m->view.ring[rank]);
 }
@@ -172,7 +172,7 @@ void gw__ready_message(struct gw__member_core *m, const struct gw__input *input)
     (void)gw__get_u8(&r);
     ready.incarnation = gw__get_id(&r);
     ready.op = gw__get_u64(&r);
-    ready.heard_ns = m->now_ns;
+    ready.received_ns = m->now_ns;
     if (!gw__reader_done(&r) || input->from >= GW__NODES_MAX)
         return;
     m->ready[input->from] = ready;
@@ -183,7 +183,8 @@ static bool is_ready(const struct gw__member_core *m,
                      const struct gw__process *joiner)
 {
     const struct gw__ready *ready = &m->ready[joiner->node % GW__NODES_MAX];
-    return ready->heard_ns && m->now_ns - ready->heard_ns < READY_LASTS_NS &&
+    return ready->received_ns &&
+           m->now_ns - ready->received_ns < READY_LASTS_NS &&
            gw__id_equal(ready->incarnation, joiner->incarnation);
 }
 

@@ -21,7 +21,7 @@ static void describe_client(const struct gw__member_core *m, uint64_t now_ns,
                             struct gw__description *out)
 {
     const struct gw__client_state *c = &m->client;
-    char asked[32], sent[32];
+    char requested[32], sent[32];
     gw__describe(out, "  asks: client ");
     gw__describe_id(out, c->config.id);
     gw__describe(out, ", %u queued, %u wanted", c->count, m->want_count);
@@ -29,7 +29,7 @@ static void describe_client(const struct gw__member_core *m, uint64_t now_ns,
         gw__describe(out, "; request %llu, %s, asked %s, sent %s, to node %u",
                      (unsigned long long)c->sequence,
                      gw__command_name(c->queue[0].kind),
-                     gw__describe_since(c->requested_ns, now_ns, asked),
+                     gw__describe_since(c->requested_ns, now_ns, requested),
                      gw__describe_since(c->sent_ns, now_ns, sent),
                      c->config.controllers[c->at]);
     gw__describe(out, "\n");
@@ -49,7 +49,7 @@ static void describe_update(const struct gw__member_core *m, uint64_t now_ns,
                  gw__member_state_name(update->state));
     gw__describe_id(out, update->incarnation);
     gw__describe(out, "%s\n  epoch %llu, ring epoch %llu, op floor %llu:",
-                 m->seen ? ", ours" : ", not yet of this node",
+                 m->has_own_update ? ", ours" : ", not yet of this node",
                  (unsigned long long)update->view.epoch,
                  (unsigned long long)update->view.ring_epoch,
                  (unsigned long long)update->view.op_low_watermark);
@@ -67,7 +67,7 @@ static void describe_update(const struct gw__member_core *m, uint64_t now_ns,
 static void describe_ring(const struct gw__member_core *m, uint64_t now_ns,
                           struct gw__description *out)
 {
-    char heard[32];
+    char received[32];
     gw__describe(
         out,
         "  flush %llu%s%s%s, reports %llx\n  address of epoch %llu%s, view of "
@@ -87,10 +87,10 @@ static void describe_ring(const struct gw__member_core *m, uint64_t now_ns,
                      (unsigned long long)m->admit_ring_epoch,
                      m->admit_sent ? ", asked" : "");
     for (unsigned n = 0; n < GW__NODES_MAX; n++)
-        if (m->ready[n].heard_ns)
+        if (m->ready[n].received_ns)
             gw__describe(
                 out, "  node %u: last READY %s, op %llu\n", n,
-                gw__describe_since(m->ready[n].heard_ns, now_ns, heard),
+                gw__describe_since(m->ready[n].received_ns, now_ns, received),
                 (unsigned long long)m->ready[n].op);
 }
 

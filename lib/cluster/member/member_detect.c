@@ -12,7 +12,7 @@ bool gw__member_is_ps(const struct gw__member_core *m)
 
 /* The members of the parameter server in the order of nodes. The view's epoch
  * is the registry's, because every change of these members is a new epoch. */
-void gw__member_watched(const struct gw__member_core *m, struct gw__view *view)
+void gw__member_observed(const struct gw__member_core *m, struct gw__view *view)
 {
     const struct gw__membership_update *update = &m->update;
     *view = update->view;
@@ -33,14 +33,14 @@ static void set_timer(const struct gw__member_core *m)
                       gw__detector_due(&m->detector));
 }
 
-void gw__member_watch_peers(struct gw__member_core *m)
+void gw__member_observe_peers(struct gw__member_core *m)
 {
-    const struct gw__detector_config *given = &m->config.detector;
+    const struct gw__detector_config *configured = &m->config.detector;
     struct gw__detector_config config =
-        given->beat_ns ? *given : gw__detector_defaults;
+        configured->beat_ns ? *configured : gw__detector_defaults;
     if (!m->config.ring && !gw__member_is_ps(m))
         return;
-    config.suspicion = given->suspicion;
+    config.suspicion = configured->suspicion;
     config.owner = m;
     config.notify = gw__member_suspicion_notice;
     gw__detector_start(&m->detector, &config, m->node, m->incarnation,

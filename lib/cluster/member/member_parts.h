@@ -8,7 +8,7 @@
  *   member_suspicion.c  members to accuse
  *   member_addresses.c  addresses of the data wire, and joiners that are ready
  *   member_describe.c   the state, for people
- *   member_ask.c        requests of the application
+ *   member_requests.c   requests of the application
  *
  * The requests of a member to the controllers are state, not a queue. The
  * client gets one request at a time, the most urgent one when the last is
@@ -58,7 +58,7 @@ struct gw__peer_address {
 struct gw__ready {
     struct gw__id incarnation;
     uint64_t op;
-    uint64_t heard_ns; /* 0: never */
+    uint64_t received_ns; /* 0: never */
 };
 
 struct gw__member_core {
@@ -80,13 +80,13 @@ struct gw__member_core {
     uint64_t waits_ns; /* since when a request waits for one; 0: none does */
     bool parked;
 
-    /* The newest NEWS; index 0: none. `seen`: it described this very
-     * process. */
+    /* The newest update; index 0: none. `has_own_update`: it described this
+     * very process. */
     struct gw__membership_update update;
     uint64_t update_ns; /* time of its arrival */
-    bool seen;
-    bool requests_update; /* accepts NEWS that is not newer, until the leader
-                       answers */
+    bool has_own_update;
+    /* accepts an update that is not newer, until the leader answers */
+    bool requests_update;
     struct gw__view view; /* the one that the application knows */
 
     /* The flush of this member, current or last. */
@@ -106,13 +106,13 @@ struct gw__member_core {
     unsigned want_count;
     unsigned want_tags[GW__WANTS_MAX];
     struct gw__command wants[GW__WANTS_MAX]; /* of the application */
-    uint64_t doubted; /* nodes that were ever suspected */
+    uint64_t suspected_nodes; /* nodes that were ever suspected */
     struct gw__member_suspicion suspicions[GW__NODES_MAX];
 
-    /* The meeting; `address_epoch` 0: not requested. */
+    /* The exchange of addresses; `address_epoch` 0: not requested. */
     uint64_t address_epoch;
     bool has_all_addresses;
-    uint64_t meet_ns; /* time of the next repetition; 0: not needed */
+    uint64_t address_retry_ns; /* time of the next repetition; 0: not needed */
     size_t address_bytes;
     uint8_t address[GW__BLOB_MAX];
     struct gw__peer_address addresses[GW__NODES_MAX];
@@ -138,7 +138,8 @@ struct gw__process gw__member_self(const struct gw__member_core *m);
 bool gw__member_is_ps(const struct gw__member_core *m);
 /* The view of the members that beat and are observed with this node: the ring,
  * or the members of the parameter server. */
-void gw__member_watched(const struct gw__member_core *m, struct gw__view *view);
+void gw__member_observed(const struct gw__member_core *m,
+                         struct gw__view *view);
 /* Is this process in the ring of the view, as this incarnation? */
 bool gw__member_in(const struct gw__view *view, unsigned node,
                    struct gw__id incarnation);
@@ -148,7 +149,7 @@ void gw__member_registered(struct gw__member_core *m, unsigned node);
 /* ---- member_detect.c ---- */
 
 /* Starts the detector. */
-void gw__member_watch_peers(struct gw__member_core *m);
+void gw__member_observe_peers(struct gw__member_core *m);
 /* Its timer fired. */
 void gw__member_beat(struct gw__member_core *m);
 
@@ -185,8 +186,8 @@ void gw__member_suspicion_lost(struct gw__member_core *m,
 void gw__member_suspicion_reset(struct gw__member_core *m,
                                 struct gw__process who);
 /* The result of a look at a process. */
-void gw__member_suspicion_seen(struct gw__member_core *m,
-                               const struct gw__input *input);
+void gw__member_suspicion_sight(struct gw__member_core *m,
+                                const struct gw__input *input);
 /* Forgets suspicions in a new ring, where the detector also starts again. */
 void gw__member_suspicion_forget(struct gw__member_core *m);
 /* The next accusation that is due. With `certain` only certain ones. */
@@ -213,7 +214,7 @@ unsigned gw__ready_joiners(const struct gw__member_core *m,
 /* Notifies the application (READY) if the joiners have changed. */
 void gw__ready_check(struct gw__member_core *m);
 
-/* ---- member_ask.c ---- */
+/* ---- member_requests.c ---- */
 
 void gw__member_requested(struct gw__member_core *m,
                           const struct gw__input *input);

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { REPEAT_NS = 200000000, LOOK_NS = 10000000 };
+enum { REPEAT_NS = 200000000, RECHECK_NS = 10000000 };
 
 static const uint64_t reset_ns = 1000000000;
 
@@ -36,9 +36,9 @@ static struct gw__id active(const struct gw__member_core *m, unsigned node)
 static bool beats_no_more(const struct gw__member_core *m, unsigned node)
 {
     const struct gw__detector *d = &m->detector;
-    for (unsigned i = 0; i < d->watched_count; i++)
-        if (d->watched[i].node == node)
-            return gw__phi_now(&d->watched[i].silence.phi, m->now_ns) >= 1;
+    for (unsigned i = 0; i < d->observed_count; i++)
+        if (d->observed[i].node == node)
+            return gw__phi_now(&d->observed[i].silence.phi, m->now_ns) >= 1;
     return false;
 }
 
@@ -81,7 +81,7 @@ static struct gw__id suspected_since(const struct gw__member_core *m,
 bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
                                struct gw__command *command)
 {
-    for (uint64_t left = m->doubted; left; left &= left - 1) {
+    for (uint64_t left = m->suspected_nodes; left; left &= left - 1) {
         unsigned node = (unsigned)__builtin_ctzll(left);
         struct gw__id who = suspected_since(m, node, certain);
         if (gw__id_is_none(who) || m->now_ns < m->suspicions[node].due_ns)
@@ -102,14 +102,14 @@ static uint64_t reset_due(const struct gw__member_core *m, unsigned node)
     if (gw__id_is_none(suspicion->reset) ||
         !gw__id_equal(active(m, node), suspicion->reset))
         return 0;
-    return suspicion->hidden ? m->now_ns + LOOK_NS
+    return suspicion->hidden ? m->now_ns + RECHECK_NS
                              : suspicion->reset_ns + reset_ns;
 }
 
 uint64_t gw__member_suspicion_due(const struct gw__member_core *m)
 {
     uint64_t due = 0;
-    for (uint64_t left = m->doubted; left; left &= left - 1) {
+    for (uint64_t left = m->suspected_nodes; left; left &= left - 1) {
         unsigned node = (unsigned)__builtin_ctzll(left);
         uint64_t at = m->suspicions[node].due_ns + 1; /* + 1, because 0 means
                                                      none */
@@ -137,14 +137,14 @@ void gw__member_suspicion_reset(struct gw__member_core *m,
     struct gw__member_suspicion *suspicion = &m->suspicions[who.node];
     suspicion->reset = who.incarnation;
     suspicion->reset_ns = m->now_ns;
-    suspicion->hidden = !m->act->look;
-    m->doubted |= (uint64_t)1 << who.node;
-    if (m->act->look)
-        m->act->look(m->act->driver, who.node, who.incarnation.low);
+    suspicion->hidden = !m->act->inspect;
+    m->suspected_nodes |= (uint64_t)1 << who.node;
+    if (m->act->inspect)
+        m->act->inspect(m->act->driver, who.node, who.incarnation.low);
 }
 
-void gw__member_suspicion_seen(struct gw__member_core *m,
-                               const struct gw__input *input)
+void gw__member_suspicion_sight(struct gw__member_core *m,
+                                const struct gw__input *input)
 {
     struct gw__sight sight;
     if (input->from >= GW__NODES_MAX || input->bytes != sizeof sight)
@@ -160,7 +160,7 @@ void gw__member_suspicion_ended(struct gw__member_core *m, unsigned node,
         return;
     m->suspicions[node].ended = incarnation;
     m->suspicions[node].due_ns = 0;
-    m->doubted |= (uint64_t)1 << node;
+    m->suspected_nodes |= (uint64_t)1 << node;
 }
 
 void gw__member_suspicion_lost(struct gw__member_core *m,
@@ -192,7 +192,7 @@ static void suspect(struct gw__member_core *m, const struct gw__notice *notice)
         return; /* certain ends reach this machine too; or a repetition */
     suspicion->silent = notice->incarnation;
     suspicion->due_ns = 0;
-    m->doubted |= (uint64_t)1 << notice->node;
+    m->suspected_nodes |= (uint64_t)1 << notice->node;
     gw__member_notify(m, &notification);
 }
 

@@ -25,9 +25,9 @@
 static void check_self(struct gw__member_core *m)
 {
     bool ours = gw__id_equal(m->update.incarnation, m->config.incarnation);
-    if (!ours && !m->seen)
+    if (!ours && !m->has_own_update)
         return;
-    m->seen = true;
+    m->has_own_update = true;
     if (!ours)
         gw__member_leave(m, "this node number now belongs to another process");
     else if (m->update.state == GW__CONFIRMED_DEAD)
@@ -46,7 +46,7 @@ static void check_self(struct gw__member_core *m)
 void gw__member_check_known(struct gw__member_core *m)
 {
     enum { UNKNOWN_NS = 2000000000 };
-    if (m->stage == GW__STAGE_REGISTERED && !m->seen &&
+    if (m->stage == GW__STAGE_REGISTERED && !m->has_own_update &&
         m->update_ns > m->registered_ns &&
         m->now_ns - m->registered_ns >= UNKNOWN_NS)
         gw__member_leave(m, "this node number now belongs to another process");
@@ -110,10 +110,10 @@ static void check_ring(struct gw__member_core *m)
         notify_view(m, GW__NOTIFY_VIEW, &update->view);
 }
 
-static void watch_ring(struct gw__member_core *m)
+static void observe_ring(struct gw__member_core *m)
 {
     struct gw__view view;
-    gw__member_watched(m, &view);
+    gw__member_observed(m, &view);
     gw__detector_view(&m->detector, &view, m->now_ns);
 }
 
@@ -149,7 +149,7 @@ static void apply_update(struct gw__member_core *m,
     check_self(m);
     if (m->stage == GW__STAGE_GONE || m->stage == GW__STAGE_REGISTERING)
         return;
-    watch_ring(m);
+    observe_ring(m);
     check_ring(m);
     gw__ready_check(m);
     if (lacks_reports(m, had_flush, was_flushing))
@@ -159,7 +159,8 @@ static void apply_update(struct gw__member_core *m,
 void gw__member_apply_update(struct gw__member_core *m,
                              const struct gw__input *input)
 {
-    static const struct gw__notification heard = {.kind = GW__NOTIFY_ANSWERED};
+    static const struct gw__notification answered = {.kind =
+                                                         GW__NOTIFY_ANSWERED};
     struct gw__membership_update update;
     struct gw_error why;
     if (gw__membership_update_decode(input->data, input->bytes, &update, &why))
@@ -171,7 +172,7 @@ void gw__member_apply_update(struct gw__member_core *m,
     if (!m->requests_update || !update.leader)
         return;
     m->requests_update = false;
-    gw__member_notify(m, &heard);
+    gw__member_notify(m, &answered);
 }
 
 void gw__member_reported(struct gw__member_core *m,

@@ -94,8 +94,8 @@ static unsigned snapshot_slot(struct gw__raft_ack *ack, uint64_t term,
     return SNAPSHOTS + (two[0].index > two[1].index);
 }
 
-bool gw__raft_ack_note(struct gw__raft_ack *ack, enum gw__raft_ack_kind kind,
-                       uint64_t term, uint64_t index, uint32_t crc)
+bool gw__raft_ack_record(struct gw__raft_ack *ack, enum gw__raft_ack_kind kind,
+                         uint64_t term, uint64_t index, uint32_t crc)
 {
     unsigned i = kind == GW__ACK_VOTE       ? VOTE
                  : kind == GW__ACK_SNAPSHOT ? snapshot_slot(ack, term, index)

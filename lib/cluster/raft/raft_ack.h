@@ -57,8 +57,8 @@ const struct gw__raft_ack_slot *gw__raft_ack_vote(const struct gw__raft_ack *a);
 
 /* ---- recording; false: the file cannot be written ---- */
 
-bool gw__raft_ack_note(struct gw__raft_ack *ack, enum gw__raft_ack_kind kind,
-                       uint64_t term, uint64_t index, uint32_t crc);
+bool gw__raft_ack_record(struct gw__raft_ack *ack, enum gw__raft_ack_kind kind,
+                         uint64_t term, uint64_t index, uint32_t crc);
 /* Clears entries and snapshots from `index` on, on disk. From 0 on: the vote,
  * too. */
 bool gw__raft_ack_forget(struct gw__raft_ack *ack, uint64_t index);

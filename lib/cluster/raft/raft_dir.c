@@ -57,8 +57,8 @@ static enum gw_err check_entry(struct gw__raft_dir *dir, unsigned file,
     if (entry->term == 0 || entry->term < dir->term)
         return damaged(dir, file, at, why, "term %llu after term %llu",
                        (number)entry->term, (number)dir->term);
-    gw__raft_ack_note(dir->ack, GW__ACK_ENTRY, entry->term, dir->next,
-                      entry->crc);
+    gw__raft_ack_record(dir->ack, GW__ACK_ENTRY, entry->term, dir->next,
+                        entry->crc);
     dir->term = entry->term;
     dir->next++;
     return GW_OK;
@@ -83,7 +83,7 @@ static enum gw_err check_batch(struct gw__raft_dir *dir, unsigned file,
 
 /* A torn write may be cut off only if no data follows it and it was not
  * acknowledged. */
-static bool may_be_cut(const struct gw__raft_dir *dir, unsigned file)
+static bool may_truncate(const struct gw__raft_dir *dir, unsigned file)
 {
     uint8_t *bytes;
     size_t size;
@@ -142,7 +142,7 @@ static enum gw_err check_batches(struct gw__raft_dir *dir, unsigned file,
     if (err)
         return err;
     dir->batch_first = dir->next;
-    if (batch == GW__BATCH_TORN && may_be_cut(dir, file)) {
+    if (batch == GW__BATCH_TORN && may_truncate(dir, file)) {
         dir->files[file].torn_at = s->at;
         dir->files[file].torn = dir->next;
         return GW_OK;

@@ -176,7 +176,7 @@ static enum gw_err check_data(struct gw__raft_dir *dir, struct gw_error *why)
     const struct gw__raft_dir_snapshot *s = &dir->snapshot;
     uint8_t *bytes;
     size_t size;
-    struct gw_error inner;
+    struct gw_error reason;
     enum gw_err err = gw__raft_dir_read(dir, s->name, &bytes, &size, why);
     if (err)
         return err;
@@ -184,15 +184,15 @@ static enum gw_err check_data(struct gw__raft_dir *dir, struct gw_error *why)
         gw__raft_ack_snapshot(dir->ack, s->term, s->index);
     uint32_t crc = gw__raft_crc(0, bytes, size);
     if (was && was->crc != crc)
-        err =
-            gw_fail(&inner, GW_EDATA, "%zu bytes: its checksum is wrong", size);
+        err = gw_fail(&reason, GW_EDATA, "%zu bytes: its checksum is wrong",
+                      size);
     else
-        err = try_registry(bytes, size, &inner);
+        err = try_registry(bytes, size, &reason);
     free(bytes);
     if (err)
-        return gw_fail(why, err, "%s/%s: %s", dir->path, s->name, inner.text);
+        return gw_fail(why, err, "%s/%s: %s", dir->path, s->name, reason.text);
     if (!was)
-        gw__raft_ack_note(dir->ack, GW__ACK_SNAPSHOT, s->term, s->index, crc);
+        gw__raft_ack_record(dir->ack, GW__ACK_SNAPSHOT, s->term, s->index, crc);
     return GW_OK;
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE_MS = 5, QUIET_ENOUGH = 3, LOOKS_MOST = 1000 };
+enum { PATIENCE_MS = 5, QUIET_ENOUGH = 3, CHECKS_MAX = 1000 };
 
 void gw__raft_log_fail(struct gw__raft_log *log, enum gw_err code,
                        const char *format, ...)
@@ -83,7 +83,7 @@ static void append_command(struct gw__raft_log *log, const void *command,
 }
 
 /* Takes all queued commands; true: the log must stop. */
-static bool take_wishes(struct gw__raft_log *log)
+static bool append_queued(struct gw__raft_log *log)
 {
     pthread_mutex_lock(&log->lock);
     struct gw__raft_wishes full = log->filling;
@@ -120,7 +120,7 @@ static void become_leader(struct gw__raft_log *log)
         raft_free(request);
 }
 
-static void look_for_leader(struct gw__raft_log *log)
+static void check_leader(struct gw__raft_log *log)
 {
     const char *address;
     raft_id id;
@@ -139,7 +139,7 @@ static void look_for_leader(struct gw__raft_log *log)
     log->config.on_leader(log->config.context, leader);
 }
 
-static void note_stats(struct gw__raft_log *log)
+static void record_stats(struct gw__raft_log *log)
 {
     const struct gw__raft_stats stats = {.term = log->raft.current_term,
                                          .last = raft_last_index(&log->raft),
@@ -160,11 +160,11 @@ static void on_prepare(uv_prepare_t *prepare)
 {
     struct gw__raft_log *log = prepare->data;
     if (!log->ending)
-        note_stats(log);
+        record_stats(log);
     if (log->has_poll)
         gw__raft_channel_turn(log);
     if (!log->ending && !log->broken)
-        look_for_leader(log);
+        check_leader(log);
     gw__raft_io_turn(log);
 }
 
@@ -191,8 +191,8 @@ static void closed(struct raft *raft)
 static void wait_for_quiet(uv_timer_t *patience)
 {
     struct gw__raft_log *log = patience->data;
-    log->quiet = log->under_way == 0 ? log->quiet + 1 : 0;
-    bool wait = log->quiet < QUIET_ENOUGH && ++log->looks < LOOKS_MOST;
+    log->quiet = log->pending_writes == 0 ? log->quiet + 1 : 0;
+    bool wait = log->quiet < QUIET_ENOUGH && ++log->checks < CHECKS_MAX;
     if (wait || log->shutting_down)
         return;
     log->shutting_down = true;
@@ -210,7 +210,7 @@ static void end_loop(struct gw__raft_log *log)
 static void clear_doorbell(uv_async_t *bell)
 {
     struct gw__raft_log *log = bell->data;
-    if (take_wishes(log) && !log->ending)
+    if (append_queued(log) && !log->ending)
         end_loop(log);
 }
 

@@ -23,7 +23,7 @@
  *                    writes, counts
  *   raft_log_held.c  messages delayed by link profiles
  *   raft_log_slow.c  a disk that does not finish a write
- *   raft_log_note.c  acknowledgements
+ *   raft_log_record.c acknowledgements
  *   raft_log_channel.c  messages between controllers with a key
  *   raft_message.h   their encoding
  *   raft_dir.h      checks the directory before libraft starts

@@ -33,14 +33,14 @@ static int init(struct raft_uv_transport *transport, raft_id id,
     return 0;
 }
 
-static int listen_to_nobody(struct raft_uv_transport *transport,
-                            raft_uv_accept_cb accepted)
+static int skip_listening(struct raft_uv_transport *transport,
+                          raft_uv_accept_cb accepted)
 {
     (void)transport, (void)accepted;
     return 0;
 }
 
-static int connect_to_nobody(struct raft_uv_transport *transport,
+static int refuse_connection(struct raft_uv_transport *transport,
                              struct raft_uv_connect *request, raft_id id,
                              const char *address, raft_uv_connect_cb done)
 {
@@ -117,8 +117,8 @@ enum gw_err gw__raft_channel_open(struct gw__raft_log *log,
     uv_poll_start(&log->poll, UV_READABLE, wake);
     log->has_poll = true;
     log->transport = (struct raft_uv_transport){.init = init,
-                                                .listen = listen_to_nobody,
-                                                .connect = connect_to_nobody,
+                                                .listen = skip_listening,
+                                                .connect = refuse_connection,
                                                 .close = close_transport};
     return GW_OK;
 }

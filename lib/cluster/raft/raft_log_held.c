@@ -21,7 +21,7 @@ enum {
     HELD_MESSAGES = 4096,
     HELD_BYTES = 16 << 20,
     HEAD_BYTES = 64, /* of any message, approximately */
-    LOOK_MS = 20,
+    RECHECK_MS = 20,
     NS_OF_MS = 1000000
 };
 
@@ -93,7 +93,7 @@ static void wake(uv_timer_t *alarm);
 
 static void set_alarm(struct gw__raft_log *log, uint64_t now_ns)
 {
-    uint64_t wait_ns = (uint64_t)LOOK_MS * NS_OF_MS;
+    uint64_t wait_ns = (uint64_t)RECHECK_MS * NS_OF_MS;
     for (struct gw__raft_held *one = log->held.first; one; one = one->next)
         if (one->due_ns < now_ns + wait_ns)
             wait_ns = one->due_ns - now_ns;
@@ -131,7 +131,7 @@ static void hold_message(struct gw__raft_log *log,
     log->held.bytes += one->bytes;
 }
 
-bool gw__raft_held_take(struct gw__raft_log *log, struct raft_message *message)
+bool gw__raft_held_add(struct gw__raft_log *log, struct raft_message *message)
 {
     unsigned from = from_of(message);
     if (log->ending || !log->config.profiles || from >= log->config.count ||

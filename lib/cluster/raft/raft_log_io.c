@@ -139,7 +139,7 @@ static void begin_append(struct gw__raft_append *a)
     a->since_ns = gw_now_ns();
     *a->log->writing_end = a;
     a->log->writing_end = &a->next;
-    a->log->under_way++;
+    a->log->pending_writes++;
 }
 
 static void end_append(struct gw__raft_append *a)
@@ -151,7 +151,7 @@ static void end_append(struct gw__raft_append *a)
     if (!a->next)
         a->log->writing_end = at;
     a->next = NULL;
-    a->log->under_way--;
+    a->log->pending_writes--;
 }
 
 static void report_append(struct gw__raft_append *a, int status)
@@ -192,7 +192,7 @@ static void appended(struct raft_io_append *request, int status)
     end_append(a);
     bool cancelled = log->shutting_down && status == RAFT_CANCELED;
     if (is_broken(log, status) || (cancelled && !log->closed) ||
-        (!status && !gw__raft_note_entries(a)))
+        (!status && !gw__raft_record_entries(a)))
         raft_free(a);
     else if (cancelled)
         keep_cancelled(a);
@@ -218,7 +218,7 @@ static int append_entries(struct raft_io *io, struct raft_io_append *request,
                                   .count = count,
                                   .first =
                                       raft_last_index(&log->raft) + 1 - count,
-                                  .taken_back = UINT64_MAX,
+                                  .truncated_from = UINT64_MAX,
                                   .outer = request,
                                   .done = done};
     a->request.data = a;
@@ -243,10 +243,10 @@ static void finish_snapshot_put(struct raft_io_snapshot_put *request,
                                 int status)
 {
     struct finish_snapshot_put *p = request->data;
-    p->log->under_way--;
+    p->log->pending_writes--;
     p->log->installs -= p->installs;
     if (is_broken(p->log, status) ||
-        (!status && !gw__raft_note_snapshot(p->log, &p->about))) {
+        (!status && !gw__raft_record_snapshot(p->log, &p->about))) {
         raft_free(p);
         return;
     }
@@ -270,15 +270,15 @@ static int snapshot_put(struct raft_io *io, unsigned trailing,
     p->about = (struct gw__raft_ack_slot){
         .index = snapshot->index,
         .term = snapshot->term,
-        .crc = gw__raft_note_crc(snapshot->bufs, snapshot->n_bufs)};
+        .crc = gw__raft_buffers_crc(snapshot->bufs, snapshot->n_bufs)};
     p->request.data = p;
     int failed = RAFT_IOERR;
-    if (!p->installs || gw__raft_note_replaced(log))
+    if (!p->installs || gw__raft_record_replaced(log))
         failed = log->back.snapshot_put(io, trailing, &p->request, snapshot,
                                         finish_snapshot_put);
     if (failed)
         raft_free(p);
-    log->under_way += !failed;
+    log->pending_writes += !failed;
     log->installs += !failed && trailing == 0;
     return failed;
 }
@@ -303,14 +303,14 @@ void gw__raft_io_hand_over(struct gw__raft_log *log,
         gw__raft_message_drop(message);
         return;
     }
-    gw__raft_slow_note(log, message);
+    gw__raft_slow_record(log, message);
     log->receive(&log->io, message);
 }
 
 void gw__raft_io_receive(struct raft_io *io, struct raft_message *message)
 {
     struct gw__raft_log *log = gw__raft_log_of(io);
-    if (!gw__raft_held_take(log, message))
+    if (!gw__raft_held_add(log, message))
         gw__raft_io_hand_over(log, message);
 }
 
@@ -358,7 +358,7 @@ void gw__raft_io_init(struct gw__raft_log *log)
     log->back = log->io;
     if (log->channel)
         log->back.send = gw__raft_channel_send;
-    gw__raft_note_init(log);
+    gw__raft_record_init(log);
     log->io.start = start_io;
     log->io.send = send_or_keep;
     log->io.append = append_entries;

@@ -38,7 +38,7 @@ struct gw__raft_wishes {
 struct gw__raft_held;
 struct gw__raft_holding {
     uv_timer_t alarm;
-    uint64_t changes; /* of the profiles, at the last look */
+    uint64_t changes; /* of the profiles, at the last check */
     struct gw__due links[GW__CONTROL_CHANNEL_NODES]; /* by index */
     struct gw__raft_held *first, **end;
     unsigned count;
@@ -55,8 +55,9 @@ struct gw__raft_append {
                               yet */
     const struct raft_entry *entries;
     unsigned count;
-    raft_index first;      /* of the entries */
-    raft_index taken_back; /* entries from here on were truncated meanwhile */
+    raft_index first; /* of the entries */
+    raft_index
+        truncated_from; /* entries from here on were truncated meanwhile */
     struct raft_io_append *outer;
     raft_io_append_cb done;
     struct gw__raft_append *next; /* in the list of pending or cancelled
@@ -70,7 +71,7 @@ struct gw__raft_log {
     uv_work_t first_work; /* starts libuv's threads */
     uv_prepare_t prepare; /* once per turn of the loop */
     uv_timer_t patience;  /* while closing */
-    uv_poll_t poll;       /* of `mesh` */
+    uv_poll_t poll;       /* of `channel` */
     bool has_loop, has_tcp, has_poll, has_uv, has_raft;
 
     /* With a key (raft_log_channel.c), else NULL. */
@@ -105,12 +106,12 @@ struct gw__raft_log {
     struct gw__raft_sent *sent, **sent_end;
     _Atomic uint64_t cut; /* indices as bits */
 
-    unsigned under_way;   /* writes without a result from the back end */
-    bool ends;            /* a result is being reported to libraft */
-    raft_term ended_term; /* in which it began, or 0: irrelevant */
-    unsigned installs;    /* pending snapshots from the leader */
-    unsigned looks;
-    unsigned quiet; /* consecutive looks without a pending write */
+    unsigned pending_writes; /* writes without a result from the back end */
+    bool ends;               /* a result is being reported to libraft */
+    raft_term ended_term;    /* in which it began, or 0: irrelevant */
+    unsigned installs;       /* pending snapshots from the leader */
+    unsigned checks;
+    unsigned quiet; /* consecutive checks without a pending write */
     bool broken;    /* a write has failed: nothing new begins */
     bool ending,
         shutting_down; /* waits for pending writes; raft_close was called */
@@ -167,23 +168,24 @@ void gw__raft_io_hand_over(struct gw__raft_log *log,
 void gw__raft_io_break(struct gw__raft_log *log, const char *what,
                        const char *text);
 
-/* ---- raft_log_note.c: records acknowledgements; false: not possible ---- */
+/* ---- raft_log_record.c: records acknowledgements; false: not possible ---- */
 
 /* Inserts this layer between libraft and its back end: for votes and
  * truncation. */
-void gw__raft_note_init(struct gw__raft_log *log);
-bool gw__raft_note_entries(const struct gw__raft_append *written);
-bool gw__raft_note_snapshot(struct gw__raft_log *log,
-                            const struct gw__raft_ack_slot *snapshot);
+void gw__raft_record_init(struct gw__raft_log *log);
+bool gw__raft_record_entries(const struct gw__raft_append *written);
+bool gw__raft_record_snapshot(struct gw__raft_log *log,
+                              const struct gw__raft_ack_slot *snapshot);
 /* Called before a snapshot replaces all entries. */
-bool gw__raft_note_replaced(struct gw__raft_log *log);
-uint32_t gw__raft_note_crc(const struct raft_buffer buffers[], unsigned count);
+bool gw__raft_record_replaced(struct gw__raft_log *log);
+uint32_t gw__raft_buffers_crc(const struct raft_buffer buffers[],
+                              unsigned count);
 
 /* ---- raft_log_slow.c ---- */
 
 /* Reads the peer's stored entries from a message. */
-void gw__raft_slow_note(struct gw__raft_log *log,
-                        const struct raft_message *message);
+void gw__raft_slow_record(struct gw__raft_log *log,
+                          const struct raft_message *message);
 /* At each tick: true while the disk does not finish a write. */
 bool gw__raft_slow_turn(struct gw__raft_log *log);
 
@@ -194,8 +196,8 @@ GW_MUST_CHECK int gw__raft_held_init(struct gw__raft_log *log);
 /* Called after the loop has ended. */
 void gw__raft_held_fini(struct gw__raft_log *log);
 /* False: the message is due, and all messages before it have been passed on. */
-GW_MUST_CHECK bool gw__raft_held_take(struct gw__raft_log *log,
-                                      struct raft_message *message);
+GW_MUST_CHECK bool gw__raft_held_add(struct gw__raft_log *log,
+                                     struct raft_message *message);
 
 /* ---- raft_log_channel.c ---- */
 

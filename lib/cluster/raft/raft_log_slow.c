@@ -66,8 +66,8 @@ bool gw__raft_slow_turn(struct gw__raft_log *log)
     return slow;
 }
 
-void gw__raft_slow_note(struct gw__raft_log *log,
-                        const struct raft_message *message)
+void gw__raft_slow_record(struct gw__raft_log *log,
+                          const struct raft_message *message)
 {
     const struct raft_append_entries_result *stored =
         &message->append_entries_result;

@@ -40,7 +40,8 @@ struct gw__process gw__get_process(struct gw__reader *r)
     return (struct gw__process){.node = node, .incarnation = gw__get_id(r)};
 }
 
-void gw__put_rule(struct gw__writer *w, const struct gw__link_profile *profile)
+void gw__put_link_profile(struct gw__writer *w,
+                          const struct gw__link_profile *profile)
 {
     gw__put_u32(w, profile->delay_us);
     gw__put_u32(w, profile->jitter_us);
@@ -49,7 +50,8 @@ void gw__put_rule(struct gw__writer *w, const struct gw__link_profile *profile)
     gw__put_u8(w, profile->down);
 }
 
-void gw__get_rule(struct gw__reader *r, struct gw__link_profile *profile)
+void gw__get_link_profile(struct gw__reader *r,
+                          struct gw__link_profile *profile)
 {
     profile->delay_us = gw__get_u32(r);
     profile->jitter_us = gw__get_u32(r);
@@ -140,7 +142,7 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
         gw__put_u8(w, c->link.from);
         gw__put_u8(w, c->link.to);
         gw__put_u8(w, c->link.fields);
-        gw__put_rule(w, &c->link.profile);
+        gw__put_link_profile(w, &c->link.profile);
         break;
     case GW__CMD_CUT:
         gw__put_u64(w, c->cut.left);
@@ -195,7 +197,7 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
         c->link.from = gw__get_u8(r);
         c->link.to = gw__get_u8(r);
         c->link.fields = gw__get_u8_below(r, GW__LINK_FIELDS + 1);
-        gw__get_rule(r, &c->link.profile);
+        gw__get_link_profile(r, &c->link.profile);
         break;
     case GW__CMD_CUT:
         c->cut.left = gw__get_u64(r);

@@ -173,9 +173,10 @@ GW_MUST_CHECK enum gw_err gw__answer_decode(const void *data, size_t bytes,
                                             struct gw__answer *answer,
                                             struct gw_error *why);
 
-void gw__put_rule(struct gw__writer *writer,
-                  const struct gw__link_profile *profile);
-void gw__get_rule(struct gw__reader *reader, struct gw__link_profile *profile);
+void gw__put_link_profile(struct gw__writer *writer,
+                          const struct gw__link_profile *profile);
+void gw__get_link_profile(struct gw__reader *reader,
+                          struct gw__link_profile *profile);
 void gw__put_process(struct gw__writer *writer, struct gw__process who);
 /* Accepts any node number: the registry checks whether it exists. */
 struct gw__process gw__get_process(struct gw__reader *reader);

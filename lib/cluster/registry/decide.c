@@ -71,7 +71,7 @@ void gw__put_decision(struct gw__writer *w, const struct gw__decision *d)
 
 void gw__get_decision(struct gw__reader *r, struct gw__decision *d)
 {
-    uint64_t seen = 0;
+    uint64_t members = 0;
     *d = (struct gw__decision){.epoch = gw__get_u64(r)};
     d->op = gw__get_u64(r);
     d->fate = (enum gw__fate)gw__get_u8_below(r, GW__FATES);
@@ -79,7 +79,7 @@ void gw__get_decision(struct gw__reader *r, struct gw__decision *d)
     d->initial_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
     for (unsigned i = 0; i < d->initial_count; i++) {
         d->initial_members[i] = (uint8_t)gw__get_u8_below(r, GW__NODES_MAX);
-        gw__reader_demand(r, r->bad || !(seen >> d->initial_members[i] & 1));
-        seen |= (uint64_t)1 << d->initial_members[i];
+        gw__reader_demand(r, r->bad || !(members >> d->initial_members[i] & 1));
+        members |= (uint64_t)1 << d->initial_members[i];
     }
 }

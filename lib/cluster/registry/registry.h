@@ -41,7 +41,7 @@
  *             for a server that gets no lease from it, whichever members still
  *             hear the server (service_watch.c), but it costs no slot its last
  *             replica. An accusation is about an incarnation, comes from an
- *             active one, and lapses after GW__ACCUSATION_LAPSE_MS unless it is
+ *             active one, and lapses after GW__SUSPICION_LAPSE_MS unless it is
  *             repeated: two suspicions at different times are no proof.
  *   LEAVE     a member or a joiner leaves by its own decision. A server cannot
  *             leave while it has a slot that no other server has in sync; it
@@ -118,7 +118,7 @@
 enum {
     GW__CLIENTS_MAX = 256,
     GW__CLIENT_IDLE_MS = 60000,
-    GW__ACCUSATION_LAPSE_MS = 1000,
+    GW__SUSPICION_LAPSE_MS = 1000,
     GW__DECISIONS_MAX = 64,
     GW__LIFE_BITS = 24
 };
@@ -141,7 +141,7 @@ struct gw__member {
     struct gw__id incarnation;
     char endpoint[GW__ENDPOINT_MAX];
     /* The accusation that waits for a second one; none: no incarnation. */
-    struct gw__process accuser;
+    struct gw__process suspected_by;
     uint64_t suspected_ms;
 };
 

@@ -151,7 +151,7 @@ enum gw_err gw__apply_register(struct gw__registry *r,
 /* ---- admit ---- */
 
 static bool may_admit(struct gw__registry *r, struct gw__process who,
-                      uint64_t seen, struct gw__answer *answer)
+                      uint64_t admitted, struct gw__answer *answer)
 {
     struct gw__member *m = gw__registry_member(r, who.node, answer);
     if (!m)
@@ -159,7 +159,7 @@ static bool may_admit(struct gw__registry *r, struct gw__process who,
     if (!gw__id_equal(m->incarnation, who.incarnation))
         gw__refuse(answer, GW_EINVAL, "node %u is now another process",
                    who.node);
-    else if (m->state == GW__ACTIVE || seen & bit(who.node))
+    else if (m->state == GW__ACTIVE || admitted & bit(who.node))
         gw__refuse(answer, GW_EINVAL, "node %u is already active", who.node);
     else if (m->state != GW__JOINING)
         gw__refuse(answer, GW_EINVAL,
@@ -208,7 +208,7 @@ static bool is_boundary(const struct gw__registry *r, uint64_t from_op,
 enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
                             struct gw__answer *answer)
 {
-    uint64_t seen = 0;
+    uint64_t admitted = 0;
     if (!is_boundary(r, c->admit.from_op, c->admit.ring_epoch, answer))
         return answer->code;
     if (c->admit.count == 0 && gw__view_in_order(&r->view, &c->admit.order))
@@ -216,9 +216,9 @@ enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
             answer, GW_EINVAL,
             "the request admits no joiner and does not change the order");
     for (unsigned i = 0; i < c->admit.count; i++) {
-        if (!may_admit(r, c->admit.joiners[i], seen, answer))
+        if (!may_admit(r, c->admit.joiners[i], admitted, answer))
             return answer->code;
-        seen |= bit(c->admit.joiners[i].node);
+        admitted |= bit(c->admit.joiners[i].node);
     }
     r->view.epoch++;
     for (unsigned i = 0; i < c->admit.count; i++)
@@ -265,12 +265,12 @@ static void leave_ring(struct gw__view *view, uint64_t nodes)
 }
 
 /* Accusations by removed members no longer count. */
-static void forget_accusations(struct gw__registry *r, uint64_t by)
+static void forget_suspicions(struct gw__registry *r, uint64_t by)
 {
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {
         struct gw__member *m = &r->members[i];
-        if (by & bit(m->accuser.node))
-            gw__accusation_drop(m);
+        if (by & bit(m->suspected_by.node))
+            gw__suspicion_drop(m);
     }
 }
 
@@ -293,9 +293,9 @@ void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
             continue;
         new_epoch = new_epoch || gw__role_is_ps_members(m->role);
         m->state = state;
-        gw__accusation_drop(m);
+        gw__suspicion_drop(m);
     }
-    forget_accusations(r, nodes);
+    forget_suspicions(r, nodes);
     r->view.epoch += new_epoch;
     gw__registry_route(r);
     if (!(gw__view_nodes(&r->view) & nodes))

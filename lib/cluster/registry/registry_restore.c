@@ -18,9 +18,9 @@ static void get_member(struct gw__reader *r, struct gw__member *m)
     m->ring = gw__get_bool(r);
     m->incarnation = gw__get_id(r);
     gw__get_text(r, m->endpoint, sizeof m->endpoint);
-    m->accuser = gw__get_process(r);
+    m->suspected_by = gw__get_process(r);
     m->suspected_ms = gw__get_u64(r);
-    gw__reader_demand(r, m->accuser.node < GW__NODES_MAX);
+    gw__reader_demand(r, m->suspected_by.node < GW__NODES_MAX);
     gw__reader_demand(r, !gw__id_is_none(m->incarnation));
 }
 
@@ -50,7 +50,7 @@ static void get_links(struct gw__reader *r, struct gw__registry *registry)
     for (unsigned i = 0; i < count; i++) {
         unsigned from = gw__get_u8_below(r, GW__NODES_MAX);
         unsigned to = gw__get_u8_below(r, GW__NODES_MAX);
-        gw__get_rule(r, &registry->links[from][to]);
+        gw__get_link_profile(r, &registry->links[from][to]);
     }
 }
 

@@ -15,7 +15,7 @@ static void put_member(struct gw__writer *w, const struct gw__member *m)
     gw__put_u8(w, m->ring);
     gw__put_id(w, m->incarnation);
     gw__put_text(w, m->endpoint);
-    gw__put_process(w, m->accuser);
+    gw__put_process(w, m->suspected_by);
     gw__put_u64(w, m->suspected_ms);
 }
 
@@ -57,7 +57,7 @@ static void put_links(struct gw__writer *w, const struct gw__registry *r)
             if (!is_plain(&r->links[i][j])) {
                 gw__put_u8(w, i);
                 gw__put_u8(w, j);
-                gw__put_rule(w, &r->links[i][j]);
+                gw__put_link_profile(w, &r->links[i][j]);
             }
 }
 

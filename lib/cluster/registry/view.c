@@ -30,7 +30,7 @@ static bool is_senior(const struct gw__ring_member *a,
 unsigned gw__ring_places(const struct gw__ring_member *ring, unsigned count,
                          uint64_t op, uint8_t places[GW__NODES_MAX])
 {
-    unsigned taken = 0;
+    unsigned assigned = 0;
     for (unsigned i = 0; i < count; i++) {
         unsigned place = 0;
         if (ring[i].from_op > op)
@@ -38,9 +38,9 @@ unsigned gw__ring_places(const struct gw__ring_member *ring, unsigned count,
         for (unsigned k = 0; k < count; k++)
             place += is_senior(&ring[k], &ring[i]);
         places[place] = (uint8_t)ring[i].node;
-        taken++;
+        assigned++;
     }
-    return taken;
+    return assigned;
 }
 
 /* ---- order ---- */

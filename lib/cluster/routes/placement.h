@@ -22,8 +22,8 @@ struct gw__placement_case {
 /* Calls the policy for every replica of every slot, the heaviest slot first.
  * GW_EINVAL: there is no server, or the policy picks an invalid one. */
 GW_MUST_CHECK enum gw_err
-gw__placement_question(const struct gw_placement *policy,
-                       const struct gw__placement_case *given,
-                       struct gw__advice *advice, struct gw_error *why);
+gw__placement_run(const struct gw_placement *policy,
+                  const struct gw__placement_case *input,
+                  struct gw__advice *advice, struct gw_error *why);
 
 #endif

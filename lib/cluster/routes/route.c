@@ -120,8 +120,8 @@ static unsigned successor(const struct gw__slot_route *slot,
     return best;
 }
 
-static void take_away(struct gw__slot_route *slot, uint64_t servers,
-                      struct gw__plan_loads *loads)
+static void drop_gone_servers(struct gw__slot_route *slot, uint64_t servers,
+                              struct gw__plan_loads *loads)
 {
     unsigned primary = slot->primary;
     for (unsigned i = slot->count; i-- > 0;)
@@ -155,7 +155,7 @@ static void plan(struct gw__routes *routes, uint64_t servers)
     struct gw__plan_loads loads;
     gw__loads_count(&loads, routes, eligible);
     for (unsigned i = 0; i < routes->slot_count; i++)
-        take_away(&routes->slots[i], servers, &loads);
+        drop_gone_servers(&routes->slots[i], servers, &loads);
     gw__loads_count(&loads, routes, eligible);
     if (loads.servers == 0)
         return;

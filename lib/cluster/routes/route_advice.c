@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { NOBODY = GW__NO_NODE };
+enum { NO_SERVER = GW__NO_NODE };
 
 /* ---- the command ---- */
 
@@ -75,7 +75,7 @@ unsigned gw__advised_next(const struct gw__routes *routes, unsigned slot,
     for (unsigned k = 0; k < count; k++)
         if (!gw__route_has(&routes->slots[slot], nodes[k]))
             return nodes[k];
-    return NOBODY;
+    return NO_SERVER;
 }
 
 /* ---- following it ---- */
@@ -92,7 +92,7 @@ static unsigned superfluous(const struct gw__slot_route *slot,
     for (unsigned i = slot->count; i-- > 0;)
         if (!is_among(nodes, count, slot->replica[i]))
             return slot->replica[i];
-    return NOBODY;
+    return NO_SERVER;
 }
 
 static void follow_advice(struct gw__routes *routes, unsigned number,
@@ -105,13 +105,13 @@ static void follow_advice(struct gw__routes *routes, unsigned number,
     unsigned next = gw__advised_next(routes, number, loads);
     if (count == 0 || slot->count == 0 || !gw__route_is_idle(slot))
         return;
-    if (next == NOBODY) {
+    if (next == NO_SERVER) {
         if (slot->primary != nodes[0])
             slot->successor = nodes[0];
         return;
     }
     unsigned leaver = superfluous(slot, nodes, count);
-    if (leaver == NOBODY || loads->learning[next] >= GW__ROUTE_LEARNERS)
+    if (leaver == NO_SERVER || loads->learning[next] >= GW__ROUTE_LEARNERS)
         return;
     loads->learning[next]++;
     slot->learner = (uint8_t)next;

@@ -20,7 +20,7 @@
  */
 #include "route_parts.h"
 
-enum { NOBODY = GW__NO_NODE };
+enum { NO_SERVER = GW__NO_NODE };
 
 struct evenness {
     const unsigned *load;
@@ -68,10 +68,10 @@ struct move {
 };
 
 /* Finds the best slot to move between the two, if better than *best. */
-static void look_between(const struct gw__routes *routes,
-                         const struct gw__plan_loads *loads,
-                         const struct evenness *primaries, struct move move,
-                         struct move *best)
+static void find_move(const struct gw__routes *routes,
+                      const struct gw__plan_loads *loads,
+                      const struct evenness *primaries, struct move move,
+                      struct move *best)
 {
     for (unsigned i = 0; i < routes->slot_count; i++) {
         const struct gw__slot_route *slot = &routes->slots[i];
@@ -121,7 +121,7 @@ static bool move_replica(struct gw__routes *routes,
                 !may_move(&even, move.from, move.to))
                 continue;
             move.gap = loads->replicas[move.from] - loads->replicas[move.to];
-            look_between(routes, loads, &primaries, move, &best);
+            find_move(routes, loads, &primaries, move, &best);
         }
     if (best.gap)
         replace(&routes->slots[best.slot], loads, best.from, best.to);
@@ -173,7 +173,7 @@ static unsigned nearest(const struct gw__routes *routes,
         if (search->steps[node] < steps_max)
             visit(routes, loads->eligible, node, start, search);
     }
-    return NOBODY;
+    return NO_SERVER;
 }
 
 /* Makes successors along the shortest path from the fullest server that has
@@ -184,13 +184,13 @@ static bool move_primary(struct gw__routes *routes,
     const struct evenness even =
         evenness_of(loads, loads->primaries, loads->placed);
     struct search search, best = {0};
-    unsigned from = NOBODY, to = NOBODY;
+    unsigned from = NO_SERVER, to = NO_SERVER;
     for (uint64_t left = loads->eligible; left; left &= left - 1) {
         unsigned start = (unsigned)__builtin_ctzll(left);
         unsigned end = nearest(routes, loads, &even, start, steps_max, &search);
-        if (end == NOBODY)
+        if (end == NO_SERVER)
             continue;
-        bool first = from == NOBODY;
+        bool first = from == NO_SERVER;
         bool shorter = !first && search.steps[end] < best.steps[to];
         bool fuller = !first && search.steps[end] == best.steps[to] &&
                       loads->primaries[start] > loads->primaries[from];
@@ -200,7 +200,7 @@ static bool move_primary(struct gw__routes *routes,
         from = start;
         to = end;
     }
-    if (from == NOBODY)
+    if (from == NO_SERVER)
         return false;
     loads->primaries[from]--;
     loads->primaries[to]++;

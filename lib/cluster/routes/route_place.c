@@ -14,7 +14,7 @@
  */
 #include "route_parts.h"
 
-enum { NOBODY = GW__NO_NODE };
+enum { NO_SERVER = GW__NO_NODE };
 
 struct spread {
     uint16_t shared[GW__NODES_MAX][GW__NODES_MAX]; /* slots of both */
@@ -41,12 +41,13 @@ static unsigned best_for(const struct gw__slot_route *slot,
                          const struct gw__plan_loads *loads,
                          const struct spread *spread)
 {
-    unsigned best = NOBODY;
+    unsigned best = NO_SERVER;
     for (uint64_t left = loads->eligible; left; left &= left - 1) {
         unsigned node = (unsigned)__builtin_ctzll(left);
         if (gw__route_has(slot, node))
             continue;
-        if (best == NOBODY || loads->replicas[node] < loads->replicas[best] ||
+        if (best == NO_SERVER ||
+            loads->replicas[node] < loads->replicas[best] ||
             (loads->replicas[node] == loads->replicas[best] &&
              shared_with(spread, slot, node) < shared_with(spread, slot, best)))
             best = node;
@@ -60,8 +61,8 @@ static unsigned choose_for(const struct gw__routes *routes, unsigned number,
                            const struct spread *spread)
 {
     unsigned node = gw__advised_next(routes, number, loads);
-    return node != NOBODY ? node
-                          : best_for(&routes->slots[number], loads, spread);
+    return node != NO_SERVER ? node
+                             : best_for(&routes->slots[number], loads, spread);
 }
 
 /* ---- the first time ---- */
@@ -119,17 +120,18 @@ static unsigned drained(const struct gw__slot_route *slot, uint64_t eligible)
     for (unsigned i = slot->count; i-- > 0;)
         if (!gw__has_node(eligible, slot->replica[i]))
             return slot->replica[i];
-    return NOBODY;
+    return NO_SERVER;
 }
 
 static unsigned successor_for(const struct gw__slot_route *slot,
                               const struct gw__plan_loads *loads)
 {
-    unsigned best = NOBODY;
+    unsigned best = NO_SERVER;
     for (unsigned i = 1; i < slot->count; i++) {
         unsigned node = slot->replica[i];
         if (gw__has_node(loads->eligible, node) &&
-            (best == NOBODY || loads->primaries[node] < loads->primaries[best]))
+            (best == NO_SERVER ||
+             loads->primaries[node] < loads->primaries[best]))
             best = node;
     }
     return best;
@@ -142,7 +144,7 @@ static void let_go(struct gw__slot_route *slot, struct gw__plan_loads *loads)
     unsigned node;
     while (gw__route_is_idle(slot) &&
            gw__route_count(slot, loads->eligible) >= loads->wanted &&
-           (node = drained(slot, loads->eligible)) != NOBODY &&
+           (node = drained(slot, loads->eligible)) != NO_SERVER &&
            node != slot->primary) {
         gw__route_drop(slot, node);
         loads->replicas[node]--;
@@ -151,7 +153,7 @@ static void let_go(struct gw__slot_route *slot, struct gw__plan_loads *loads)
         gw__has_node(loads->eligible, slot->primary))
         return;
     unsigned successor = successor_for(slot, loads);
-    if (successor == NOBODY)
+    if (successor == NO_SERVER)
         return;
     slot->successor = (uint8_t)successor;
     loads->primaries[slot->primary]--;
@@ -165,7 +167,7 @@ static void replace(struct gw__slot_route *slot, unsigned leaver,
                     struct gw__plan_loads *loads)
 {
     slot->leaver = (uint8_t)leaver;
-    if (leaver == NOBODY)
+    if (leaver == NO_SERVER)
         return;
     loads->replicas[leaver]--;
     if (leaver != slot->primary)
@@ -220,15 +222,16 @@ static unsigned next_pair(const struct gw__routes *routes,
                           const struct spread *spread, uint64_t open,
                           unsigned *number)
 {
-    unsigned best = NOBODY, best_choice = 0;
+    unsigned best = NO_SERVER, best_choice = 0;
     for (uint64_t left = open; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctzll(left);
         const struct gw__slot_route *slot = &routes->slots[i];
         unsigned node = choose_for(routes, i, loads, spread);
-        if (node == NOBODY)
+        if (node == NO_SERVER)
             continue;
         unsigned others = choice(slot, loads, node);
-        if (best == NOBODY || loads->replicas[node] < loads->replicas[best] ||
+        if (best == NO_SERVER ||
+            loads->replicas[node] < loads->replicas[best] ||
             (loads->replicas[node] == loads->replicas[best] &&
              others > best_choice)) {
             best = node;
@@ -262,12 +265,12 @@ bool gw__place_missing(struct gw__routes *routes, struct gw__plan_loads *loads)
         keep_leaver(slot, loads);
         let_go(slot, loads);
         missing = missing || lacks(slot, loads) ||
-                  drained(slot, loads->eligible) != NOBODY;
+                  drained(slot, loads->eligible) != NO_SERVER;
         if (lacks(slot, loads) && gw__route_is_idle(slot))
             open |= (uint64_t)1 << i;
     }
     while ((node = next_pair(routes, loads, &spread, open, &number)) !=
-           NOBODY) {
+           NO_SERVER) {
         add_learner(&routes->slots[number], node, loads);
         open &= ~((uint64_t)1 << number);
     }

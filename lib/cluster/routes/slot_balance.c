@@ -125,7 +125,7 @@ static bool improve(struct balance *b)
 
 /* ---- secondaries ---- */
 
-static bool give_secondary(struct balance *b, unsigned from, unsigned to)
+static bool assign_secondary(struct balance *b, unsigned from, unsigned to)
 {
     for (unsigned i = 0; i < b->advice->slots; i++)
         for (unsigned k = 1; k < GW_PS_REPLICAS_MAX; k++)
@@ -150,7 +150,7 @@ static bool even_out(struct balance *b)
             least = node;
     }
     return b->replicas[most] >= b->replicas[least] + 2 &&
-           give_secondary(b, most, least);
+           assign_secondary(b, most, least);
 }
 
 double gw__slot_balance(const struct gw__routes *routes,

@@ -8,23 +8,23 @@
 
 #include <math.h>
 
-void gw__slot_load_note(struct gw__slot_load *load, unsigned slot,
-                        unsigned primary, uint64_t keys, uint64_t bytes,
-                        uint64_t now_ns)
+void gw__slot_load_record(struct gw__slot_load *load, unsigned slot,
+                          unsigned primary, uint64_t keys, uint64_t bytes,
+                          uint64_t now_ns)
 {
     struct gw__slot_rate *rate = &load->rate[slot];
-    bool goes_on = rate->noted_ns > 0 && rate->primary == primary &&
+    bool goes_on = rate->recorded_ns > 0 && rate->primary == primary &&
                    keys >= rate->keys_before && bytes >= rate->bytes_before &&
-                   now_ns > rate->noted_ns;
+                   now_ns > rate->recorded_ns;
     if (goes_on) {
-        double seconds = (double)(now_ns - rate->noted_ns) / 1e9;
+        double seconds = (double)(now_ns - rate->recorded_ns) / 1e9;
         rate->keys = (double)(keys - rate->keys_before) / seconds;
         rate->bytes = (double)(bytes - rate->bytes_before) / seconds;
     }
     rate->keys_before = keys;
     rate->bytes_before = bytes;
     rate->primary = primary;
-    rate->noted_ns = now_ns;
+    rate->recorded_ns = now_ns;
 }
 
 double gw__slot_load_of(const struct gw__slot_load *load,
@@ -72,9 +72,9 @@ static bool is_at_rest(const struct gw__routes *routes, uint64_t servers)
 
 /* After a change of servers advice is due even without a gain: the earlier
  * advice names servers that are gone, and lacks new ones. */
-bool gw__slot_load_look(struct gw__slot_load *load,
-                        const struct gw__routes *routes, uint64_t servers,
-                        struct gw__advice *advice)
+bool gw__slot_load_end_window(struct gw__slot_load *load,
+                              const struct gw__routes *routes, uint64_t servers,
+                              struct gw__advice *advice)
 {
     double bytes[GW_PS_SLOTS_MAX] = {0};
     bool uneven =

@@ -34,7 +34,7 @@ struct gw__slot_rate {
     /* The counters of this primary at the last note. */
     uint64_t keys_before, bytes_before;
     unsigned primary;
-    uint64_t noted_ns; /* 0: never */
+    uint64_t recorded_ns; /* 0: never */
 };
 
 struct gw__slot_load {
@@ -48,14 +48,14 @@ struct gw__slot_load {
 
 /* Notes the total answers of the primary. Its counters begin again if the
  * primary or its process changes. */
-void gw__slot_load_note(struct gw__slot_load *load, unsigned slot,
-                        unsigned primary, uint64_t keys, uint64_t bytes,
-                        uint64_t now_ns);
+void gw__slot_load_record(struct gw__slot_load *load, unsigned slot,
+                          unsigned primary, uint64_t keys, uint64_t bytes,
+                          uint64_t now_ns);
 /* Ends a window, after all slots have been noted. True: *advice is new.
  * `servers`: candidates, as bits. */
-bool gw__slot_load_look(struct gw__slot_load *load,
-                        const struct gw__routes *routes, uint64_t servers,
-                        struct gw__advice *advice);
+bool gw__slot_load_end_window(struct gw__slot_load *load,
+                              const struct gw__routes *routes, uint64_t servers,
+                              struct gw__advice *advice);
 
 /* Bytes per second of the slots of which `node` is primary. */
 double gw__slot_load_of(const struct gw__slot_load *load,

@@ -56,19 +56,19 @@ bool gw__session_own(struct gw__session *session, const char **text)
     return copy;
 }
 
-static enum gw_err take_config(struct gw__session *session,
+static enum gw_err copy_config(struct gw__session *session,
                                const struct gw__session_config *config,
                                struct gw_error *why)
 {
     struct gw__session_config *mine = &session->config;
-    char place[GW__ENDPOINT_MAX]; /* once: the registry keeps the first
+    char bindable[GW__ENDPOINT_MAX]; /* once: the registry keeps the first
                                      endpoint */
     enum gw_err err =
-        gw__address_bindable(config->endpoint, place, sizeof place, why);
+        gw__address_bindable(config->endpoint, bindable, sizeof bindable, why);
     if (err)
         return err;
     *mine = *config;
-    mine->endpoint = place;
+    mine->endpoint = bindable;
     bool copied = gw__session_own(session, &mine->endpoint) &&
                   gw__session_own(session, &mine->key_file);
     for (unsigned i = 0; copied && i < config->controller_count; i++)
@@ -93,7 +93,7 @@ enum gw_err gw__session_init(struct gw__session *session,
         err =
             gw__session_next_life(config->process, &session->incarnation, why);
     if (!err)
-        err = take_config(session, config, why);
+        err = copy_config(session, config, why);
     return err ? err : gw__link_profiles_new(seed, &session->profiles, why);
 }
 
@@ -161,7 +161,7 @@ const void *gw__session_member(const struct gw__session *session)
 /* ---- notifications of the machine ---- */
 
 /* Learns all endpoints: the detector chooses the receivers of its beats. */
-static void take_update(struct gw__session *session)
+static void apply_update(struct gw__session *session)
 {
     struct gw__membership_update *update = &session->update;
     *update = *gw__member_update(gw__session_member(session));
@@ -182,7 +182,7 @@ static void apply_notice(struct gw__session *session,
         session->registered = true;
         break;
     case GW__NOTIFY_UPDATE:
-        take_update(session);
+        apply_update(session);
         break;
     case GW__NOTIFY_LEASE:
         session->lease_ns = gw__member_lease(gw__session_member(session));

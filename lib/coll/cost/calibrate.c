@@ -39,8 +39,8 @@ static double since_us(uint64_t begin_ns)
 }
 
 /* Half a round trip of `bytes` between ranks 0 and 1, on rank 0. */
-static enum gw_err one_way(struct gw_comm *comm, unsigned char *buffer,
-                           size_t bytes, double *us)
+static enum gw_err measure_latency(struct gw_comm *comm, unsigned char *buffer,
+                                   size_t bytes, double *us)
 {
     double rounds[ROUNDS];
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -89,7 +89,7 @@ static enum gw_err exchange(struct gw_comm *comm, unsigned char *buffer,
 }
 
 /* Microseconds of one reduction of `sources` arrays of `bytes` into one. */
-static double fold_us(unsigned char *base, unsigned sources, size_t bytes)
+static double reduce_us(unsigned char *base, unsigned sources, size_t bytes)
 {
     double rounds[ROUNDS];
     const void *from[2] = {base, base + bytes};
@@ -116,9 +116,10 @@ static double fold_us(unsigned char *base, unsigned sources, size_t bytes)
 static void measure_memory(unsigned char *base, struct gw_wire_costs *costs)
 {
     enum { CACHED = 128 << 10 };
-    costs->cached_us_per_byte = fold_us(base, 1, CACHED) / (2.0 * CACHED);
-    costs->memory_us_per_byte = fold_us(base, 1, BIG_BYTES) / (2.0 * BIG_BYTES);
-    costs->model.gamma_us_per_byte = fold_us(base, 2, CACHED) / CACHED;
+    costs->cached_us_per_byte = reduce_us(base, 1, CACHED) / (2.0 * CACHED);
+    costs->memory_us_per_byte =
+        reduce_us(base, 1, BIG_BYTES) / (2.0 * BIG_BYTES);
+    costs->model.gamma_us_per_byte = reduce_us(base, 2, CACHED) / CACHED;
 }
 
 static enum gw_err measure_rendezvous(struct gw_comm *comm, double *us)
@@ -143,7 +144,7 @@ static enum gw_err measure_costs(struct gw_comm *comm, unsigned char *buffer,
     double large = 0, alpha = 0;
     enum gw_err err = gw_barrier(comm);
     if (!err)
-        err = one_way(comm, buffer, 8, &alpha);
+        err = measure_latency(comm, buffer, 8, &alpha);
     if (!err)
         err = exchange(comm, buffer, LARGE_BYTES, &large);
     if (!err)

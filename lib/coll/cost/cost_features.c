@@ -33,7 +33,7 @@ enum {
 struct counting {
     const struct gw_plan *plan;
     size_t count, elem_bytes;
-    bool direct, lent;
+    bool direct, borrowed;
     double slice_bytes;
     double *moved;           /* of each rank: loaded and stored */
     double before;           /* by a root, while the others wait for it */
@@ -77,7 +77,7 @@ static void count_step(struct counting *c, unsigned step, bool bytes)
         double *ready = &c->ready[cell(c, t->dst, t->chunk)];
         *ready = larger_of(*ready, c->arrival[i]);
         c->done[t->dst] = larger_of(c->done[t->dst], c->arrival[i]);
-        if (c->lent && !bytes)
+        if (c->borrowed && !bytes)
             c->done[t->src] = larger_of(c->done[t->src], c->arrival[i]);
     }
 }
@@ -257,7 +257,7 @@ static void count_transfers(struct counting *c, struct gw__cost_features *work)
     }
     for (unsigned r = 0; r < plan->ranks; r++)
         work->messages_busiest = larger_of(work->messages_busiest, c->done[r]);
-    work->lent = largest > INLINE_BYTES;
+    work->borrowed = largest > INLINE_BYTES;
 }
 
 static enum gw_err count_all(struct counting *c,
@@ -279,7 +279,8 @@ static enum gw_err count_all(struct counting *c,
     count_copies(c, setting->shared);
     sum_memory(c, work);
     work->waits = count_plan(c, false) > 0;
-    c->lent = setting->shared && (work->passes ? !work->eager : work->lent);
+    c->borrowed =
+        setting->shared && (work->passes ? !work->eager : work->borrowed);
     work->turns = count_plan(c, false);
     work->path_bytes =
         larger_of(count_plan(c, true), (double)price.rank_bytes_max);

@@ -30,7 +30,7 @@ struct gw__cost_features {
      * larger. */
     double moved_bytes; /* loaded and stored */
     double set_bytes;   /* all that the ranks touch */
-    bool lent;          /* some message is read in place */
+    bool borrowed;      /* some message is read in place */
     double cores;
 };
 

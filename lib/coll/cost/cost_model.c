@@ -50,7 +50,7 @@ enum coefficient {
     WAKE,
     POST,
     SLICE,
-    LEND,
+    BORROW,
     CARRY,
     PATH = CARRY + 5,
     MEMORY = PATH + 5,
@@ -59,7 +59,7 @@ enum coefficient {
     PASS = MOVE + 8,
     RENDEZVOUS,
     LEAVE,
-    LOOK,
+    POLL,
     PASS_POST,
     LOAD,
     COEFFICIENTS = LOAD + 8,
@@ -74,7 +74,7 @@ static const struct {
     [WAKE] = {"wake_us", "awaited messages per core"},
     [POST] = {"post_us", "messages per core"},
     [SLICE] = {"slice_us", "further slices per core"},
-    [LEND] = {"lend_us", "messages in lent memory per core"},
+    [BORROW] = {"lend_us", "messages in lent memory per core"},
     [CARRY] = {"carry_us_per_byte_1K", "bytes sent per core"},
     [CARRY + 1] = {"carry_us_per_byte_8K", "bytes sent per core"},
     [CARRY + 2] = {"carry_us_per_byte_32K", "bytes sent per core"},
@@ -98,7 +98,7 @@ static const struct {
     [PASS] = {"pass_us", "pass"},
     [RENDEZVOUS] = {"meet_us", "meeting"},
     [LEAVE] = {"leave_us", "leaving"},
-    [LOOK] = {"look_us", "peers of the busiest rank"},
+    [POLL] = {"look_us", "peers of the busiest rank"},
     [PASS_POST] = {"pass_post_us", "peers of all ranks per core"},
     [LOAD] = {"load_us_per_byte_16K", "bytes loaded and stored"},
     [LOAD + 1] = {"load_us_per_byte_128K", "bytes loaded and stored"},
@@ -150,7 +150,7 @@ static void count_pass(const struct gw__cost_features *w, double *features)
     features[PASS] = 1;
     features[RENDEZVOUS] = w->waits;
     features[LEAVE] = !w->eager;
-    features[LOOK] = w->messages_busiest;
+    features[POLL] = w->messages_busiest;
     features[PASS_POST] = w->messages / w->cores;
     split_bytes(&features[LOAD], set_sizes, COUNT(set_sizes), w->set_bytes,
                 w->moved_bytes);
@@ -184,7 +184,7 @@ void gw__cost_breakdown(const struct gw__cost_features *w,
         count_bytes(w, features);
         return;
     }
-    features[LEND] = w->lent ? features[POST] : 0;
+    features[BORROW] = w->borrowed ? features[POST] : 0;
     split_bytes(&features[MOVE], set_sizes, COUNT(set_sizes), w->set_bytes,
                 w->moved_bytes);
 }

@@ -23,7 +23,7 @@ enum { ROUNDS = 8, SWEEPS = 3000, N = GW_COEFFICIENTS_MAX };
 /* matrix * x = right, in units in which each coefficient's samples have length
  * 1. */
 struct system {
-    double matrix[N][N], right[N], unit[N], x[N];
+    double matrix[N][N], right[N], norm[N], x[N];
 };
 
 static void add_sample(struct system *s, const struct gw__sample *sample,
@@ -32,7 +32,7 @@ static void add_sample(struct system *s, const struct gw__sample *sample,
     double row[N];
     for (unsigned i = 0; i < N; i++)
         row[i] =
-            s->unit[i] > 0 ? sample->features[i] / sample->us / s->unit[i] : 0;
+            s->norm[i] > 0 ? sample->features[i] / sample->us / s->norm[i] : 0;
     for (unsigned i = 0; i < N; i++) {
         if (row[i] == 0)
             continue;
@@ -77,9 +77,9 @@ static void add_kinship(struct system *s)
 {
     const double part = 0.1;
     for (unsigned i = 1; i < N; i++) {
-        if (s->unit[i] <= 0 || s->unit[i - 1] <= 0 || !are_kin(i, i - 1))
+        if (s->norm[i] <= 0 || s->norm[i - 1] <= 0 || !are_kin(i, i - 1))
             continue;
-        double here = part * s->unit[i - 1] / s->unit[i];
+        double here = part * s->norm[i - 1] / s->norm[i];
         s->matrix[i][i] += here * here;
         s->matrix[i - 1][i - 1] += part * part;
         s->matrix[i][i - 1] -= here * part;
@@ -91,22 +91,22 @@ static double error_of(const struct system *s, const struct gw__sample *sample)
 {
     double us = 0;
     for (unsigned i = 0; i < N; i++)
-        if (s->unit[i] > 0)
-            us += sample->features[i] * s->x[i] / s->unit[i];
+        if (s->norm[i] > 0)
+            us += sample->features[i] * s->x[i] / s->norm[i];
     return fabs(us / sample->us - 1);
 }
 
 static void weigh(struct system *s, const struct gw__sample *samples,
                   size_t count)
 {
-    memset(s->unit, 0, sizeof s->unit);
+    memset(s->norm, 0, sizeof s->norm);
     for (size_t k = 0; k < count; k++)
         for (unsigned i = 0; i < N; i++) {
             double part = samples[k].features[i] / samples[k].us;
-            s->unit[i] += part * part;
+            s->norm[i] += part * part;
         }
     for (unsigned i = 0; i < N; i++)
-        s->unit[i] = sqrt(s->unit[i]);
+        s->norm[i] = sqrt(s->norm[i]);
 }
 
 bool gw__fit(const struct gw__sample *samples, size_t count,
@@ -130,8 +130,8 @@ bool gw__fit(const struct gw__sample *samples, size_t count,
             weight[k] = 1 / fmax(error_of(s, &samples[k]), ERROR_LEAST);
     }
     for (unsigned i = 0; room && i < N; i++) {
-        coefficients[i] = s->unit[i] > 0 ? s->x[i] / s->unit[i] : 0;
-        if (i > 0 && s->unit[i] <= 0 && are_kin(i, i - 1))
+        coefficients[i] = s->norm[i] > 0 ? s->x[i] / s->norm[i] : 0;
+        if (i > 0 && s->norm[i] <= 0 && are_kin(i, i - 1))
             coefficients[i] = coefficients[i - 1];
     }
     free(weight);

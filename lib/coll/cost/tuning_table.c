@@ -79,8 +79,8 @@ bool gw__tuning_entry_read(json_t *entry, enum gw_collective collective,
     return true;
 }
 
-static json_t *rules_list(json_t *file, const char *wire,
-                          enum gw_collective collective)
+static json_t *tuning_rules_list(json_t *file, const char *wire,
+                                 enum gw_collective collective)
 {
     json_t *rules = json_object_get(json_object_get(file, "rules"), wire);
     return json_object_get(rules, gw_collective_name(collective));
@@ -91,7 +91,7 @@ void gw__tuning_table_of(json_t *file, const char *wire, unsigned ranks,
 {
     memset(tuning_table, 0, sizeof *tuning_table);
     for (unsigned c = 0; c < GW_COLLECTIVES; c++) {
-        json_t *list = rules_list(file, wire, (enum gw_collective)c);
+        json_t *list = tuning_rules_list(file, wire, (enum gw_collective)c);
         for (size_t i = 0; i < json_array_size(list); i++) {
             struct gw_tuning_rule rule;
             if (tuning_table->count < GW__TUNING_TABLE_MAX &&
@@ -105,15 +105,15 @@ void gw__tuning_table_of(json_t *file, const char *wire, unsigned ranks,
     }
 }
 
-void gw__tuning_table_take(struct gw__tuning_table *tuning_table,
-                           const struct gw__tuning_table *told)
+void gw__tuning_table_adopt(struct gw__tuning_table *tuning_table,
+                            const struct gw__tuning_table *received)
 {
     size_t algos;
     (void)gw_algo_list(&algos);
     memset(tuning_table, 0, sizeof *tuning_table);
-    for (uint64_t i = 0; i < told->count && i < GW__TUNING_TABLE_MAX; i++)
-        if (told->list[i].algo < algos)
-            tuning_table->list[tuning_table->count++] = told->list[i];
+    for (uint64_t i = 0; i < received->count && i < GW__TUNING_TABLE_MAX; i++)
+        if (received->list[i].algo < algos)
+            tuning_table->list[tuning_table->count++] = received->list[i];
 }
 
 const struct gw_algo *
@@ -126,10 +126,10 @@ gw__tuning_table_algo(const struct gw__tuning_table *tuning_table,
     uint64_t bytes =
         gw__tuning_table_bytes(collective, ranks, count, elem_bytes);
     for (uint64_t i = 0; i < tuning_table->count; i++) {
-        const struct gw__tuning_entry *rule = &tuning_table->list[i];
-        const struct gw_algo *algo = list[rule->algo];
-        if (algo->collective == collective && bytes >= rule->from_bytes &&
-            bytes <= rule->to_bytes && algo->valid(ranks))
+        const struct gw__tuning_entry *entry = &tuning_table->list[i];
+        const struct gw_algo *algo = list[entry->algo];
+        if (algo->collective == collective && bytes >= entry->from_bytes &&
+            bytes <= entry->to_bytes && algo->valid(ranks))
             return algo;
     }
     return NULL;
@@ -142,7 +142,7 @@ bool gw_tuning_rule_find(const char *wire, enum gw_collective collective,
     uint64_t bytes =
         gw__tuning_table_bytes(collective, ranks, count, elem_bytes);
     json_t *file = gw__calibration_load();
-    json_t *list = rules_list(file, wire, collective);
+    json_t *list = tuning_rules_list(file, wire, collective);
     bool found = false;
     for (size_t i = 0; i < json_array_size(list) && !found; i++)
         found =

@@ -30,8 +30,8 @@ uint64_t gw__tuning_table_bytes(enum gw_collective collective, unsigned ranks,
 void gw__tuning_table_of(json_t *file, const char *wire, unsigned ranks,
                          struct gw__tuning_table *tuning_table);
 /* Copies the valid rules of another process's table. */
-void gw__tuning_table_take(struct gw__tuning_table *tuning_table,
-                           const struct gw__tuning_table *told);
+void gw__tuning_table_adopt(struct gw__tuning_table *tuning_table,
+                            const struct gw__tuning_table *received);
 /* The algorithm of the first rule that covers the call, or NULL. */
 const struct gw_algo *
 gw__tuning_table_algo(const struct gw__tuning_table *tuning_table,

@@ -14,7 +14,8 @@ static json_t *whole(uint64_t number)
     return json_integer(number > INT64_MAX ? INT64_MAX : (json_int_t)number);
 }
 
-static json_t *rule_entry(const struct gw_tuning_rule *rule, const char *date)
+static json_t *tuning_rule_json(const struct gw_tuning_rule *rule,
+                                const char *date)
 {
     json_t *entry = json_object();
     json_object_set_new(entry, "ranks", json_integer(rule->ranks));
@@ -73,11 +74,11 @@ static void insert(json_t *list, const struct gw_tuning_rule *fresh,
              (old.ranks == fresh->ranks && old.from_bytes > fresh->from_bytes)))
             break;
     }
-    json_array_insert_new(list, at, rule_entry(fresh, date));
+    json_array_insert_new(list, at, tuning_rule_json(fresh, date));
 }
 
-static void put_rule(json_t *wire, const struct gw_tuning_rule *fresh,
-                     const char *date)
+static void put_tuning_rule(json_t *wire, const struct gw_tuning_rule *fresh,
+                            const char *date)
 {
     const char *name = gw_collective_name(fresh->collective);
     if (!json_is_array(json_object_get(wire, name)))
@@ -140,7 +141,7 @@ enum gw_err gw_tuning_rules_store(const char *wire,
     json_t *lists =
         gw__calibration_member(gw__calibration_member(file, "rules"), wire);
     for (size_t i = 0; i < count; i++)
-        put_rule(lists, &rules[i], tuning->date);
+        put_tuning_rule(lists, &rules[i], tuning->date);
     keep_tunings(file, wire, tuning);
     return gw__calibration_save(file, why);
 }

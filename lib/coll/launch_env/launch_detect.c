@@ -42,8 +42,8 @@ static enum gw_err find_address(const struct gw_launch_env *env, int fd,
 }
 
 /* The manager is asked only once: it accepts one conversation per process. */
-static enum gw_err ask_once(const struct gw_launch_env *env, int fd,
-                            struct answer *answer, struct gw_error *why)
+static enum gw_err query_once(const struct gw_launch_env *env, int fd,
+                              struct answer *answer, struct gw_error *why)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static struct answer known;
@@ -58,7 +58,8 @@ static enum gw_err ask_once(const struct gw_launch_env *env, int fd,
     return err;
 }
 
-static enum gw_err ask_manager(struct gw_launch_env *env, struct gw_error *why)
+static enum gw_err query_manager(struct gw_launch_env *env,
+                                 struct gw_error *why)
 {
     const char *text = getenv("PMI_FD");
     struct answer answer;
@@ -69,7 +70,7 @@ static enum gw_err ask_manager(struct gw_launch_env *env, struct gw_error *why)
     if (!gw__whole_read(&text, INT_MAX, &fd) || *text)
         return gw_fail(why, GW_EINVAL, "PMI_FD is \"%.40s\", not a number",
                        getenv("PMI_FD"));
-    enum gw_err err = ask_once(env, (int)fd, &answer, why);
+    enum gw_err err = query_once(env, (int)fd, &answer, why);
     if (!err)
         err = gw__launch_env_set(env, GW_LAUNCH_JOB, GW_LAUNCH_PMI,
                                  "PMI_FD, its KVS name", answer.name, why);
@@ -104,7 +105,7 @@ enum gw_err gw_launch_detect(struct gw_launch_env *env, struct gw_error *why)
     if (!err)
         err = draw_incarnation(env, why);
     if (!err)
-        err = ask_manager(env, why);
+        err = query_manager(env, why);
     return err;
 }
 
@@ -152,11 +153,11 @@ enum gw_err gw_launch_config(const struct gw_launch_env *env,
         return no_rendezvous(env, why);
     if (!config->wire && env->wire[0])
         config->wire = env->wire;
-    bool near = on_one_host(env);
+    bool one_host = on_one_host(env);
     if (!config->wire)
-        config->wire = near ? "shm" : "tcp";
+        config->wire = one_host ? "shm" : "tcp";
     bool tcp = strcmp(config->wire, "tcp") == 0;
-    if (near || !(tcp || strcmp(config->wire, "verbs") == 0))
+    if (one_host || !(tcp || strcmp(config->wire, "verbs") == 0))
         return GW_OK;
     const char *text = tcp ? config->interface : NULL;
     if (tcp) /* verbs has devices to choose from */
@@ -165,15 +166,15 @@ enum gw_err gw_launch_config(const struct gw_launch_env *env,
                 : gw__address_towards(config->rendezvous, interface, why);
 }
 
-enum gw_err gw_comm_from_env(const struct gw_comm_config *given,
+enum gw_err gw_comm_from_env(const struct gw_comm_config *base_config,
                              struct gw_comm **comm, struct gw_error *why)
 {
     struct gw_comm_config config = {.rank = 0};
     struct gw_launch_env env;
     char interface[GW_LAUNCH_TEXT_BYTES];
     const char *insecure = getenv("GW_INSECURE");
-    if (given)
-        config = *given;
+    if (base_config)
+        config = *base_config;
     if (!config.key_file)
         config.key_file = getenv("GRADWIRE_KEY");
     if (!config.interface)

@@ -36,15 +36,15 @@ static enum gw_err all_are_local(struct gw_launch_env *env,
 /* ---- torchrun ---- */
 
 /* Rank 0 may listen at MASTER_ADDR:MASTER_PORT, unless torchrun's agent does so
- * itself; then launch_rules.c chooses another port. */
+ * itself; then launch_rendezvous.c chooses another port. */
 static enum gw_err torchrun_more(const char *const *environment,
                                  struct gw_launch_env *env,
                                  struct gw_error *why)
 {
-    const char *host = gw__launch_env_look(environment, "MASTER_ADDR", NULL);
-    const char *port = gw__launch_env_look(environment, "MASTER_PORT", NULL);
-    const char *agent =
-        gw__launch_env_look(environment, "TORCHELASTIC_USE_AGENT_STORE", NULL);
+    const char *host = gw__launch_env_lookup(environment, "MASTER_ADDR", NULL);
+    const char *port = gw__launch_env_lookup(environment, "MASTER_PORT", NULL);
+    const char *agent = gw__launch_env_lookup(
+        environment, "TORCHELASTIC_USE_AGENT_STORE", NULL);
     if (!host != !port)
         return gw_fail(why, GW_EINVAL, "%s is set, but %s is not",
                        host ? "MASTER_ADDR" : "MASTER_PORT",
@@ -59,7 +59,7 @@ static enum gw_err torchrun_more(const char *const *environment,
         return gw__launch_env_set(env, GW_LAUNCH_RENDEZVOUS, GW_LAUNCH_TORCHRUN,
                                   "MASTER_ADDR, MASTER_PORT", text, why);
     const char *run =
-        gw__launch_env_look(environment, "TORCHELASTIC_RUN_ID", NULL);
+        gw__launch_env_lookup(environment, "TORCHELASTIC_RUN_ID", NULL);
     char job[GW_LAUNCH_TEXT_BYTES];
     snprintf(job, sizeof job, "%.100s %.120s", run ? run : "none", text + 6);
     return gw__launch_env_set(env, GW_LAUNCH_JOB, GW_LAUNCH_TORCHRUN,
@@ -72,7 +72,8 @@ static const char *torchrun_host(const char *const *environment,
                                  char host[GW_LAUNCH_TEXT_BYTES])
 {
     (void)env;
-    const char *master = gw__launch_env_look(environment, "MASTER_ADDR", NULL);
+    const char *master =
+        gw__launch_env_lookup(environment, "MASTER_ADDR", NULL);
     if (!master)
         return NULL;
     snprintf(host, GW_LAUNCH_TEXT_BYTES, "%s", master);
@@ -96,7 +97,7 @@ static const char *openmpi_host(const char *const *environment,
 {
     (void)env;
     const char *uri =
-        gw__launch_env_look(environment, "OMPI_MCA_orte_hnp_uri", NULL);
+        gw__launch_env_lookup(environment, "OMPI_MCA_orte_hnp_uri", NULL);
     const char *address = uri ? strstr(uri, "tcp://") : NULL;
     if (!address)
         return NULL;
@@ -111,8 +112,8 @@ static const char *openmpi_host(const char *const *environment,
 static enum gw_err openmpi_more(const char *const *environment,
                                 struct gw_launch_env *env, struct gw_error *why)
 {
-    if (!is_one(
-            gw__launch_env_look(environment, "OMPI_MCA_orte_num_nodes", NULL)))
+    if (!is_one(gw__launch_env_lookup(environment, "OMPI_MCA_orte_num_nodes",
+                                      NULL)))
         return GW_OK;
     return all_are_local(env, GW_LAUNCH_OPENMPI, "OMPI_MCA_orte_num_nodes",
                          why);
@@ -127,10 +128,10 @@ static bool in_a_step(const char *const *environment)
 {
     enum { DIGITS_MOST = 10 };
     const char *step =
-        gw__launch_env_look(environment, "SLURM_STEP_ID|SLURM_STEPID", NULL);
+        gw__launch_env_lookup(environment, "SLURM_STEP_ID|SLURM_STEPID", NULL);
     return step && strlen(step) <= DIGITS_MOST &&
            strtoul(step, NULL, 10) < 0xfffffff0U &&
-           gw__launch_env_look(environment, "SLURM_PROCID", NULL);
+           gw__launch_env_lookup(environment, "SLURM_PROCID", NULL);
 }
 
 /* "4(x2),2": the number of tasks on node `node_text`; 0: unknown. */
@@ -158,17 +159,17 @@ static enum gw_err slurm_local_size(const char *const *environment,
                                     struct gw_error *why)
 {
     char name[64], text[16];
-    const char *list = gw__launch_env_look(
+    const char *list = gw__launch_env_lookup(
         environment, "SLURM_STEP_TASKS_PER_NODE|SLURM_TASKS_PER_NODE", name);
-    const char *node = gw__launch_env_look(environment, "SLURM_NODEID", NULL);
+    const char *node = gw__launch_env_lookup(environment, "SLURM_NODEID", NULL);
     unsigned tasks = list && node ? tasks_of_node(list, node) : 0;
     if (tasks > 0) {
         snprintf(text, sizeof text, "%u", tasks);
         return gw__launch_env_set(env, GW_LAUNCH_LOCAL_SIZE, GW_LAUNCH_SLURM,
                                   name, text, why);
     }
-    if (is_one(gw__launch_env_look(environment,
-                                   "SLURM_STEP_NUM_NODES|SLURM_NNODES", name)))
+    if (is_one(gw__launch_env_lookup(
+            environment, "SLURM_STEP_NUM_NODES|SLURM_NNODES", name)))
         return all_are_local(env, GW_LAUNCH_SLURM, name, why);
     return GW_OK;
 }
@@ -178,9 +179,9 @@ static enum gw_err slurm_more(const char *const *environment,
 {
     char text[64];
     const char *job =
-        gw__launch_env_look(environment, "SLURM_JOB_ID|SLURM_JOBID", NULL);
+        gw__launch_env_lookup(environment, "SLURM_JOB_ID|SLURM_JOBID", NULL);
     const char *step =
-        gw__launch_env_look(environment, "SLURM_STEP_ID|SLURM_STEPID", NULL);
+        gw__launch_env_lookup(environment, "SLURM_STEP_ID|SLURM_STEPID", NULL);
     enum gw_err err = slurm_local_size(environment, env, why);
     if (err || !job || !step)
         return err;
@@ -194,7 +195,7 @@ static const char *slurm_host(const char *const *environment,
                               char host[GW_LAUNCH_TEXT_BYTES])
 {
     (void)env;
-    const char *list = gw__launch_env_look(
+    const char *list = gw__launch_env_lookup(
         environment, "SLURM_STEP_NODELIST|SLURM_NODELIST", NULL);
     if (!list)
         return NULL;
@@ -211,8 +212,9 @@ static const char *kubernetes_host(const char *const *environment,
                                    char host[GW_LAUNCH_TEXT_BYTES])
 {
     char end[16];
-    const char *pod = gw__launch_env_look(environment, "HOSTNAME", NULL);
-    const char *service = gw__launch_env_look(environment, "GW_SERVICE", NULL);
+    const char *pod = gw__launch_env_lookup(environment, "HOSTNAME", NULL);
+    const char *service =
+        gw__launch_env_lookup(environment, "GW_SERVICE", NULL);
     snprintf(end, sizeof end, "-%u", env->rank);
     size_t length = pod ? strlen(pod) : 0, tail = strlen(end);
     if (!service || length <= tail || length > 64 ||

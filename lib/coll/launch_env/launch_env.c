@@ -58,8 +58,8 @@ static const char *value_of(const char *const *environment, const char *name,
     return NULL;
 }
 
-const char *gw__launch_env_look(const char *const *environment,
-                                const char *names, char name[64])
+const char *gw__launch_env_lookup(const char *const *environment,
+                                  const char *names, char name[64])
 {
     while (names && *names) {
         size_t length = strcspn(names, "|");
@@ -190,7 +190,7 @@ static enum gw_err read_engine(const struct gw__engine *engine,
     for (enum gw_launch_env_field f = 0; f < GW_LAUNCH_FIELD_COUNT; f++) {
         char name[64];
         const char *text =
-            gw__launch_env_look(environment, engine->variables[f], name);
+            gw__launch_env_lookup(environment, engine->variables[f], name);
         if (text &&
             gw__launch_env_set(found, f, engine->source, name, text, why))
             return why->code;
@@ -235,9 +235,9 @@ static bool speaks(const struct gw__engine *engine,
            gw__launch_env_knows(found, GW_LAUNCH_SIZE);
 }
 
-static enum gw_err ask_engine(const struct gw__engine *engine,
-                              const char *const *environment,
-                              struct gw_launch_env *env, struct gw_error *why)
+static enum gw_err apply_engine(const struct gw__engine *engine,
+                                const char *const *environment,
+                                struct gw_launch_env *env, struct gw_error *why)
 {
     struct gw_launch_env found = {.rank = 0};
     if (engine->counts && !engine->counts(environment))
@@ -322,7 +322,7 @@ enum gw_err gw_launch_env_read(const char *const *environment,
     why = why ? why : &own;
     *env = (struct gw_launch_env){.rank = 0};
     for (const struct gw__engine *e = gw__engines; e->source; e++)
-        if (ask_engine(e, environment, env, why))
+        if (apply_engine(e, environment, env, why))
             return why->code;
     if (!gw__launch_env_knows(env, GW_LAUNCH_RANK) &&
         !gw__launch_env_knows(env, GW_LAUNCH_SIZE)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Internal interface of gradwire/launch.h: the engines as a table
- * (launch_engines.c), their rules for the rendezvous (launch_rules.c), and
+ * (launch_engines.c), their rules for the rendezvous (launch_rendezvous.c), and
  * queries to the process manager (launch_pmi.c). launch_env.c merges the
  * results of the engines.
  */
@@ -32,8 +32,8 @@ extern const struct gw__engine gw__engines[];
 
 /* The value of the first of the names ("A|B") that is set and not empty, or
  * NULL; `name`, if not NULL, receives that name. */
-const char *gw__launch_env_look(const char *const *environment,
-                                const char *names, char name[64]);
+const char *gw__launch_env_lookup(const char *const *environment,
+                                  const char *names, char name[64]);
 
 /* Sets a field from the text of a variable. GW_EINVAL names the variable. */
 GW_MUST_CHECK enum gw_err gw__launch_env_set(struct gw_launch_env *env,

@@ -77,7 +77,7 @@ static enum gw_err exchange_line(int fd, const char *command,
 }
 
 /* The value of the last word of a line: "cmd=... key=VALUE". */
-static enum gw_err take_value(int fd, const char *line, const char *key,
+static enum gw_err copy_value(int fd, const char *line, const char *key,
                               char value[GW_LAUNCH_TEXT_BYTES],
                               struct gw_error *why)
 {
@@ -106,7 +106,7 @@ static enum gw_err learn_name(int fd, char name[GW_LAUNCH_TEXT_BYTES],
             "PMI_FD %d: the process manager does not support PMI-1: %.60s", fd,
             line);
     err = exchange_line(fd, "cmd=get_my_kvsname", "cmd=my_kvsname", line, why);
-    return err ? err : take_value(fd, line, "kvsname=", name, why);
+    return err ? err : copy_value(fd, line, "kvsname=", name, why);
 }
 
 /* Passes the value of rank 0 to all ranks, with a barrier between put and
@@ -127,7 +127,7 @@ static enum gw_err pass_host(int fd, const char *name, const char *offer,
              name);
     if (!err)
         err = exchange_line(fd, command, "cmd=get_result rc=0", line, why);
-    return err ? err : take_value(fd, line, "value=", host, why);
+    return err ? err : copy_value(fd, line, "value=", host, why);
 }
 
 enum gw_err gw__launch_env_query_pmi(int fd, const char *offer,

@@ -84,7 +84,7 @@ static size_t to_line(const void *dest)
  * them to the front, stores their number in job->streamed, and returns the
  * distance. */
 static size_t arrange(const struct gw_reduce_local *reduce, void **dests,
-                      struct gw__reduce_job *job)
+                      struct gw__reduce_args *args)
 {
     size_t head = LINE_BYTES; /* larger than any distance */
     unsigned front = 0, back = reduce->dest_count;
@@ -97,8 +97,8 @@ static size_t arrange(const struct gw_reduce_local *reduce, void **dests,
         else
             dests[--back] = reduce->dests[i];
     }
-    job->dests = dests;
-    job->streamed = front;
+    args->dests = dests;
+    args->streamed = front;
     return front > 0 ? head : 0;
 }
 
@@ -112,7 +112,7 @@ void gw_reduce_local(const struct gw_reduce_local *reduce)
         copy_blocks(reduce, bytes);
         return;
     }
-    struct gw__reduce_job job = {
+    struct gw__reduce_args args = {
         .sources = reduce->sources,
         .source_count = reduce->source_count,
         .dests = reduce->dests,
@@ -120,15 +120,15 @@ void gw_reduce_local(const struct gw_reduce_local *reduce)
         .ranks = reduce->scale_ranks,
     };
     void *dests[GW_DESTS_MAX];
-    size_t head = reduce->stream ? arrange(reduce, dests, &job) : 0;
+    size_t head = reduce->stream ? arrange(reduce, dests, &args) : 0;
     if (head > 0) {
-        struct gw__reduce_job first = job;
+        struct gw__reduce_args first = args;
         first.streamed = 0;
         first.end = head < bytes ? head : bytes;
         kernel(&first);
-        job.begin = first.end;
+        args.begin = first.end;
     }
-    job.end = bytes;
-    if (job.begin < job.end)
-        kernel(&job);
+    args.end = bytes;
+    if (args.begin < args.end)
+        kernel(&args);
 }

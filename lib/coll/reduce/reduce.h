@@ -13,7 +13,7 @@
 /* One call of a kernel: reduce the bytes [begin, end) of all sources, whole
  * elements, into all destinations. The first `streamed` destinations are stored
  * past the caches; their `begin` is aligned to a cache line. */
-struct gw__reduce_job {
+struct gw__reduce_args {
     const void *const *sources;
     void *const *dests;
     unsigned source_count, dest_count, streamed;
@@ -21,7 +21,7 @@ struct gw__reduce_job {
     size_t begin, end;
 };
 
-typedef void gw__reduce_kernel(const struct gw__reduce_job *job);
+typedef void gw__reduce_kernel(const struct gw__reduce_args *args);
 
 struct gw__reduce_isa {
     const char *name;
@@ -49,7 +49,7 @@ const struct gw__reduce_isa *gw__reduce_current(void);
 /* Selects the named level; NULL: the level of the CPU and $GRADWIRE_CPU. If
  * this CPU does not have the level, returns false and changes nothing. For
  * tests. */
-bool gw__reduce_use(const char *isa);
+bool gw__reduce_select(const char *isa);
 
 /* Should a pass of this call, from that many sources, store past the caches? */
 bool gw__reduce_past(const struct gw_comm *comm, const struct gw_call *call,

@@ -45,7 +45,7 @@ const struct gw__reduce_isa *gw__reduce_current(void)
     return level;
 }
 
-bool gw__reduce_use(const char *isa)
+bool gw__reduce_select(const char *isa)
 {
     const struct gw__reduce_isa *level = isa ? find_level(isa) : choose_level();
     if (level)

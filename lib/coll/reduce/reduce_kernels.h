@@ -31,15 +31,15 @@
 
 #define KERNEL(name, ...)                                                      \
     static __attribute__((noinline)) void part_##name(                         \
-        const struct gw__reduce_job *job, size_t at)                           \
+        const struct gw__reduce_args *args, size_t at)                         \
     {                                                                          \
-        reduce_part(job, (struct rule){__VA_ARGS__}, at);                      \
+        reduce_part(args, (struct kernel_op){__VA_ARGS__}, at);                \
     }                                                                          \
-    static void reduce_##name(const struct gw__reduce_job *job)                \
+    static void reduce_##name(const struct gw__reduce_args *args)              \
     {                                                                          \
-        size_t at = reduce_pairs(job, (struct rule){__VA_ARGS__});             \
-        if (at < job->end)                                                     \
-            part_##name(job, at);                                              \
+        size_t at = reduce_pairs(args, (struct kernel_op){__VA_ARGS__});       \
+        if (at < args->end)                                                    \
+            part_##name(args, at);                                             \
     }
 
 #define UNSIGNED_KERNELS(u)                                                    \

@@ -66,11 +66,11 @@ INLINE void store_part(char *p, vec value, size_t bytes)
     }
     store(x, value);
 #pragma GCC unroll 5
-    for (size_t piece = 16; piece > 0; piece /= 2)
-        if (bytes & piece) {
-            memcpy(p, from, piece);
-            p += piece;
-            from += piece;
+    for (size_t width = 16; width > 0; width /= 2)
+        if (bytes & width) {
+            memcpy(p, from, width);
+            p += width;
+            from += width;
         }
 }
 

@@ -48,9 +48,9 @@ static void assign_buckets(struct gw_reducer *reducer, size_t first_bytes,
             &reducer->buckets[reducer->bucket_count - 1];
         struct gw__reducer_tensor *tensor = &reducer->tensors[i];
         bucket->begin = i;
-        bucket->count += tensor->given.count;
+        bucket->count += tensor->config.count;
         tensor->bucket = reducer->bucket_count - 1;
-        held += tensor->given.count * reducer->elem_bytes;
+        held += tensor->config.count * reducer->elem_bytes;
         if (held >= limit) {
             held = 0;
             limit = bytes;
@@ -62,14 +62,14 @@ static void assign_buckets(struct gw_reducer *reducer, size_t first_bytes,
 static bool set_offsets(struct gw_reducer *reducer,
                         const struct gw__reducer_bucket *bucket)
 {
-    const unsigned char *data = reducer->tensors[bucket->begin].given.data;
+    const unsigned char *data = reducer->tensors[bucket->begin].config.data;
     size_t offset = 0;
     bool adjacent = true;
     for (unsigned i = bucket->begin; i < bucket->end; i++) {
         struct gw__reducer_tensor *tensor = &reducer->tensors[i];
         tensor->offset = offset;
-        adjacent = adjacent && tensor->given.data == data + offset;
-        offset += tensor->given.count * reducer->elem_bytes;
+        adjacent = adjacent && tensor->config.data == data + offset;
+        offset += tensor->config.count * reducer->elem_bytes;
     }
     return adjacent;
 }
@@ -80,7 +80,7 @@ static enum gw_err lay_out_buckets(struct gw_reducer *reducer,
 {
     for (unsigned b = 0; b < reducer->bucket_count; b++) {
         struct gw__reducer_bucket *bucket = &reducer->buckets[b];
-        bucket->data = reducer->tensors[bucket->begin].given.data;
+        bucket->data = reducer->tensors[bucket->begin].config.data;
         gw__sum_init(&bucket->sum, reducer->comm, bucket->count, config->type,
                      config->op, config->algo);
         if (!reducer->comm || set_offsets(reducer, bucket))
@@ -110,7 +110,7 @@ static struct gw_reducer *new_reducer(const struct gw_reducer_config *config)
     }
     made->tensor_count = config->tensor_count;
     for (unsigned i = 0; i < made->tensor_count; i++)
-        made->tensors[i].given = config->tensors[i];
+        made->tensors[i].config = config->tensors[i];
     return made;
 }
 

@@ -23,7 +23,7 @@ struct gw__reducer_hook {
 };
 
 struct gw__reducer_tensor {
-    struct gw_reducer_tensor given;
+    struct gw_reducer_tensor config;
     unsigned bucket;
     size_t offset; /* bytes from the bucket's begin */
     bool ready;    /* in this step */

@@ -17,9 +17,9 @@
 static void tensor_name(const struct gw_reducer *reducer, unsigned tensor,
                         char name[40])
 {
-    const char *given = reducer->tensors[tensor].given.name;
-    if (given)
-        snprintf(name, 40, "%.39s", given);
+    const char *configured = reducer->tensors[tensor].config.name;
+    if (configured)
+        snprintf(name, 40, "%.39s", configured);
     else
         snprintf(name, 40, "tensor %u", tensor);
 }
@@ -82,12 +82,12 @@ static void copy_tensor(const struct gw_reducer *reducer,
                         bool back)
 {
     const struct gw__reducer_tensor *tensor = &reducer->tensors[i];
-    void *data = tensor->given.data;
+    void *data = tensor->config.data;
     if (!bucket->staging)
         return;
     unsigned char *place = (unsigned char *)bucket->staging + tensor->offset;
     memcpy(back ? data : place, back ? place : data,
-           tensor->given.count * reducer->elem_bytes);
+           tensor->config.count * reducer->elem_bytes);
 }
 
 static enum gw_err begin_bucket(struct gw_reducer *reducer, unsigned bucket,

@@ -91,10 +91,10 @@ enum gw_err gw__control_block_enter(struct gw_request *r, struct gw_error *why)
     return GW_OK;
 }
 
-bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned side,
+bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned slot,
                        uint32_t *op, struct gw__signature *signature)
 {
-    struct control_entry *theirs = &comm->control_blocks[peer]->entries[side];
+    struct control_entry *theirs = &comm->control_blocks[peer]->entries[slot];
     uint64_t before =
         atomic_load_explicit(&theirs->entered, memory_order_acquire);
     *op = theirs->op;

@@ -114,7 +114,7 @@ struct gw__window_call {
 
 /* pass.c: runs one piece of every step of the call. False: the memory of rank
  * `*lost` is unreachable. */
-bool gw__run_steps(const struct gw__window_call *w, uint32_t piece,
+bool gw__run_steps(const struct gw__window_call *w, uint32_t fragment,
                    unsigned *lost);
 /* Runs every load, reduction and store of this rank for the pieces that are
  * ready. GW_PENDING: some are missing. */

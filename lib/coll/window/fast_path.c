@@ -60,13 +60,13 @@ static bool find_places(const struct gw__window_call *w,
     const struct gw__prepared_call *p = w->prepared;
     const struct gw__windows *windows = comm->windows;
     *in = *out = (struct gw__memory_range){.fd = -1};
-    if (p->lends && p->key.in_place)
+    if (p->peers_load && p->key.in_place)
         *in = windows->show(comm->wire, w->call->out, p->bytes_out);
-    else if (p->lends)
+    else if (p->peers_load)
         *in = windows->show(comm->wire, w->call->in, p->bytes_in);
-    if (p->takes)
+    if (p->peers_store)
         *out = windows->show(comm->wire, w->call->out, p->bytes_out);
-    return (!p->lends || in->fd >= 0) && (!p->takes || out->fd >= 0);
+    return (!p->peers_load || in->fd >= 0) && (!p->peers_store || out->fd >= 0);
 }
 
 /* Posts the call. False, without any effect: this call needs a request. */

@@ -70,26 +70,26 @@ static struct base dest_of(const struct gw__window_call *w, unsigned rank)
 /* The address of an operand: of its piece `piece` in a staging buffer, else
  * `begin_bytes` after its start. */
 static const void *address(const struct base *base,
-                           const struct gw__operand *operand, uint32_t piece,
+                           const struct gw__operand *operand, uint32_t fragment,
                            size_t begin_bytes)
 {
     size_t within = base->layout == GW__STAGED
-                        ? gw__staging_slot(piece, base->slot_bytes)
+                        ? gw__staging_slot(fragment, base->slot_bytes)
                         : begin_bytes;
     return base->memory ? base->memory + operand->offset[base->layout] + within
                         : NULL;
 }
 
 static bool find_sources(const struct gw__window_call *w,
-                         const struct gw__prepared_step *s, uint32_t piece,
+                         const struct gw__prepared_step *s, uint32_t fragment,
                          size_t begin_bytes, unsigned *lost)
 {
     const struct gw__operand *sources = &w->prepared->operands[s->source_begin];
     for (unsigned i = 0; i < s->source_count; i++) {
         struct base base = source_of(w, sources[i].rank);
-        w->comm->fold_sources[i] =
-            address(&base, &sources[i], piece, begin_bytes);
-        if (!w->comm->fold_sources[i]) {
+        w->comm->reduce_sources[i] =
+            address(&base, &sources[i], fragment, begin_bytes);
+        if (!w->comm->reduce_sources[i]) {
             *lost = sources[i].rank;
             return false;
         }
@@ -99,20 +99,20 @@ static bool find_sources(const struct gw__window_call *w,
 
 /* Omits the destination that is also the only source. */
 static bool find_dests(const struct gw__window_call *w,
-                       const struct gw__prepared_step *s, uint32_t piece,
+                       const struct gw__prepared_step *s, uint32_t fragment,
                        size_t begin_bytes, unsigned *count, unsigned *lost)
 {
     const struct gw__operand *dests = &w->prepared->operands[s->dest_begin];
     *count = 0;
     for (unsigned i = 0; i < s->dest_count; i++) {
         struct base base = dest_of(w, dests[i].rank);
-        const void *dest = address(&base, &dests[i], piece, begin_bytes);
+        const void *dest = address(&base, &dests[i], fragment, begin_bytes);
         if (!dest) {
             *lost = dests[i].rank;
             return false;
         }
-        if (s->source_count > 1 || dest != w->comm->fold_sources[0])
-            w->comm->fold_dests[(*count)++] = (void *)(uintptr_t)dest;
+        if (s->source_count > 1 || dest != w->comm->reduce_sources[0])
+            w->comm->reduce_dests[(*count)++] = (void *)(uintptr_t)dest;
     }
     return true;
 }
@@ -123,12 +123,12 @@ static void run_loop(const struct gw__window_call *w,
 {
     struct gw_comm *comm = w->comm;
     if (dest_count == 1 && s->source_count == 1 && !s->past) {
-        memcpy(comm->fold_dests[0], comm->fold_sources[0],
+        memcpy(comm->reduce_dests[0], comm->reduce_sources[0],
                elems * w->prepared->elem_bytes);
         return;
     }
-    const struct gw_reduce_local reduce = {.sources = comm->fold_sources,
-                                           .dests = comm->fold_dests,
+    const struct gw_reduce_local reduce = {.sources = comm->reduce_sources,
+                                           .dests = comm->reduce_dests,
                                            .source_count = s->source_count,
                                            .dest_count = dest_count,
                                            .count = elems,
@@ -141,21 +141,22 @@ static void run_loop(const struct gw__window_call *w,
         gw__reduce_many(&reduce);
 }
 
-bool gw__run_steps(const struct gw__window_call *w, uint32_t piece,
+bool gw__run_steps(const struct gw__window_call *w, uint32_t fragment,
                    unsigned *lost)
 {
     const struct gw__prepared_call *p = w->prepared;
-    size_t begin = piece == GW__WHOLE ? 0 : piece * p->piece_elems;
+    size_t begin = fragment == GW__WHOLE ? 0 : fragment * p->fragment_elems;
     for (unsigned i = 0; i < p->step_count; i++) {
         const struct gw__prepared_step *s = &p->steps[i];
         size_t elems = begin < s->count ? s->count - begin : 0;
         unsigned dest_count;
-        if (piece != GW__WHOLE && elems > p->piece_elems)
-            elems = p->piece_elems;
+        if (fragment != GW__WHOLE && elems > p->fragment_elems)
+            elems = p->fragment_elems;
         if (elems == 0)
             continue;
-        if (!find_sources(w, s, piece, begin * p->elem_bytes, lost) ||
-            !find_dests(w, s, piece, begin * p->elem_bytes, &dest_count, lost))
+        if (!find_sources(w, s, fragment, begin * p->elem_bytes, lost) ||
+            !find_dests(w, s, fragment, begin * p->elem_bytes, &dest_count,
+                        lost))
             return false;
         run_loop(w, s, dest_count, elems);
     }
@@ -212,8 +213,8 @@ static enum gw_err still_entered(struct gw_request *r, struct gw_error *why)
     return gone < 0 ? GW_OK : unreachable(r, (unsigned)gone, why);
 }
 
-static enum gw_err run_piece(struct gw_request *r, uint32_t piece,
-                             struct gw_error *why)
+static enum gw_err run_fragment(struct gw_request *r, uint32_t fragment,
+                                struct gw_error *why)
 {
     const struct gw__window_call w = {
         .comm = r->comm,
@@ -223,34 +224,34 @@ static enum gw_err run_piece(struct gw_request *r, uint32_t piece,
         .staging_in = r->input_saved ? &r->staging_in : NULL,
         .staging_out = r->deferred ? &r->staging_out : NULL};
     unsigned lost;
-    return gw__run_steps(&w, piece, &lost) ? still_entered(r, why)
-                                           : unreachable(r, lost, why);
+    return gw__run_steps(&w, fragment, &lost) ? still_entered(r, why)
+                                              : unreachable(r, lost, why);
 }
 
 /* Runs the pieces that are ready. */
-static enum gw_err run_pieces(struct gw_request *r, bool *moved,
-                              struct gw_error *why)
+static enum gw_err run_fragments(struct gw_request *r, bool *moved,
+                                 struct gw_error *why)
 {
     uint32_t until = gw__staging_open_until(r);
     bool whole = r->ran == 0 && gw__staging_is_open(r);
     struct control_entry *entry = control_entry_of(r, r->comm->rank);
     enum gw_err err = GW_OK;
     while (r->ran < until && !err) {
-        err = run_piece(r, whole ? GW__WHOLE : r->ran, why);
-        r->ran = whole ? r->prepared->pieces : r->ran + 1;
+        err = run_fragment(r, whole ? GW__WHOLE : r->ran, why);
+        r->ran = whole ? r->prepared->fragments : r->ran + 1;
         atomic_store_explicit(&entry->done, err ? 0 : r->ran,
                               memory_order_release);
         r->comm->windows->wake_all(r->comm->wire);
         *moved = true;
     }
-    return err || r->ran == r->prepared->pieces ? err : GW_PENDING;
+    return err || r->ran == r->prepared->fragments ? err : GW_PENDING;
 }
 
 enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
                            struct gw_error *why)
 {
-    enum gw_err err = r->prepared->eager ? run_piece(r, GW__WHOLE, why)
-                                         : run_pieces(r, moved, why);
+    enum gw_err err = r->prepared->eager ? run_fragment(r, GW__WHOLE, why)
+                                         : run_fragments(r, moved, why);
     if (err)
         return err;
     r->prepared->runs++;

@@ -223,9 +223,9 @@ static void add_served(struct maker *m, unsigned peer, unsigned chunk,
     struct gw__cell *cell = cell_of(m, chunk);
     m->touched[peer] = true;
     if (stores)
-        cell->given |= m->push;
+        cell->peers_store |= m->push;
     else
-        cell->lent |= m->push;
+        cell->peers_load |= m->push;
     p->served[p->served_count++] =
         (struct gw__served){.cell = (uint32_t)(cell - m->program->cells),
                             .peer = (uint16_t)peer,

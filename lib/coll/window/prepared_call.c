@@ -260,18 +260,18 @@ static struct gw__call_key key_of(const struct gw_call *call)
     return key;
 }
 
-static bool any_lent(const struct gw__program *program)
+static bool any_peer_loads(const struct gw__program *program)
 {
     for (unsigned c = 0; c < program->cell_count; c++)
-        if (program->cells[c].lent)
+        if (program->cells[c].peers_load)
             return true;
     return false;
 }
 
-static bool any_given(const struct gw__program *program)
+static bool any_peer_stores(const struct gw__program *program)
 {
     for (unsigned c = 0; c < program->cell_count; c++)
-        if (program->cells[c].given)
+        if (program->cells[c].peers_store)
             return true;
     return false;
 }
@@ -322,14 +322,15 @@ static void describe_call(const struct preparation *m,
     p->bytes_out = gw__bytes_out(m->comm, call);
     p->eager =
         p->program->eager && largest_input(m->comm, call) <= GW__EAGER_BYTES;
-    p->lends = !p->eager && any_lent(p->program) && p->bytes_in > 0;
-    p->takes = !p->eager && any_given(p->program) && p->bytes_out > 0;
+    p->peers_load = !p->eager && any_peer_loads(p->program) && p->bytes_in > 0;
+    p->peers_store =
+        !p->eager && any_peer_stores(p->program) && p->bytes_out > 0;
     p->saves_input =
         !p->eager && p->key.in_place && call->collective == GW_ALLTOALL;
     p->overwrites = !p->eager && p->program->overwrites && call->out != NULL;
     p->posted_from = posted_from(m);
     if (!p->eager)
-        gw__staging_cut(m->comm, call, p);
+        gw__staging_split(m->comm, call, p);
 }
 
 static bool allocate_steps(const struct preparation *m)

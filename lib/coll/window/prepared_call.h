@@ -56,19 +56,19 @@ struct gw__prepared_call {
     unsigned users;              /* the communicator and requests */
     struct gw__program *program; /* referenced */
     struct gw__signature signature;
-    bool eager;                 /* the input travels in the control block */
-    bool lends, takes;          /* others load the input, store the result */
-    bool saves_input;           /* others store into the input before all have
+    bool eager;                   /* the input travels in the control block */
+    bool peers_load, peers_store; /* others load the input, store the result */
+    bool saves_input;             /* others store into the input before all have
                                    read it */
-    bool overwrites;            /* the result may overlap memory that others
+    bool overwrites;              /* the result may overlap memory that others
                                    still read */
-    size_t bytes_in, bytes_out; /* of this rank's buffers */
-    size_t posted_from;         /* eager: offset of the input in the buffer */
+    size_t bytes_in, bytes_out;   /* of this rank's buffers */
+    size_t posted_from;           /* eager: offset of the input in the buffer */
     size_t elem_bytes;
     /* Pieces, if some memory cannot be mapped (staging.c). */
     struct gw_call staged; /* a call with the layout of a staging buffer */
-    size_t piece_elems;
-    uint32_t pieces; /* number of pieces per chunk */
+    size_t fragment_elems;
+    uint32_t fragments; /* number of pieces per chunk */
     unsigned step_count, operand_count, moved_count;
     struct gw__prepared_step *steps;
     struct gw__operand *operands;

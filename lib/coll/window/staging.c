@@ -37,9 +37,9 @@
 #include <string.h>
 
 enum {
-    SLOT_BYTES = 1 << 20,    /* of one piece of all chunks, approximately */
-    PIECE_BYTES = 256 << 10, /* of a chunk, at most */
-    PIECE_BYTES_MIN = 4 << 10,
+    SLOT_BYTES = 1 << 20,       /* of one piece of all chunks, approximately */
+    FRAGMENT_BYTES = 256 << 10, /* of a chunk, at most */
+    FRAGMENT_BYTES_MIN = 4 << 10,
     GRAIN = 64, /* elements: pieces begin on cache lines */
 };
 
@@ -62,21 +62,21 @@ static size_t largest_block(const struct gw_call *call, unsigned ranks)
 
 /* All ranks divide alike. The staging buffer has the layout of the buffers of a
  * call whose chunks have one piece each. */
-void gw__staging_cut(const struct gw_comm *comm, const struct gw_call *call,
-                     struct gw__prepared_call *p)
+void gw__staging_split(const struct gw_comm *comm, const struct gw_call *call,
+                       struct gw__prepared_call *p)
 {
     const struct gw_plan *plan = p->program->plan;
     unsigned parts = gw_plan_segments(plan);
     size_t bytes = SLOT_BYTES / chunks_of_buffer(plan);
-    bytes = bytes > PIECE_BYTES       ? PIECE_BYTES
-            : bytes < PIECE_BYTES_MIN ? PIECE_BYTES_MIN
-                                      : bytes;
-    p->piece_elems = bytes / p->elem_bytes / GRAIN * GRAIN;
+    bytes = bytes > FRAGMENT_BYTES       ? FRAGMENT_BYTES
+            : bytes < FRAGMENT_BYTES_MIN ? FRAGMENT_BYTES_MIN
+                                         : bytes;
+    p->fragment_elems = bytes / p->elem_bytes / GRAIN * GRAIN;
     size_t chunk_elems =
         largest_block(call, comm->size) / parts + GRAIN; /* at most */
-    p->pieces = (uint32_t)(chunk_elems / p->piece_elems + 1);
+    p->fragments = (uint32_t)(chunk_elems / p->fragment_elems + 1);
     p->staged = *call;
-    p->staged.count = p->piece_elems * parts;
+    p->staged.count = p->fragment_elems * parts;
     p->staged.counts = p->staged.displs = NULL;
 }
 
@@ -97,7 +97,7 @@ static enum gw_err make_staging(struct gw_request *r, size_t buffer_bytes,
                                 struct gw_error *why)
 {
     struct gw_comm *comm = r->comm;
-    staging->memory = gw__scratch_take(comm, 2 * buffer_bytes, why);
+    staging->memory = gw__scratch_acquire(comm, 2 * buffer_bytes, why);
     if (!staging->memory)
         return GW_ENOMEM;
     staging->slot_bytes = buffer_bytes;
@@ -134,11 +134,12 @@ static enum gw_err open_both(struct gw_request *r, struct gw__memory_range *in,
     enum gw_err err =
         show_memory(r, r->input_saved ? NULL : input, in_bytes,
                     gw__bytes_in(r->comm, &p->staged),
-                    p->lends || r->input_saved, &r->staging_in, in, why);
+                    p->peers_load || r->input_saved, &r->staging_in, in, why);
     if (!err)
         err = show_memory(r, r->deferred ? NULL : call->out, p->bytes_out,
                           gw__bytes_out(r->comm, &p->staged),
-                          p->takes || r->deferred, &r->staging_out, out, why);
+                          p->peers_store || r->deferred, &r->staging_out, out,
+                          why);
     return err;
 }
 
@@ -146,7 +147,7 @@ enum gw_err gw__staging_open(struct gw_request *r, struct control_entry *entry,
                              struct gw_error *why)
 {
     struct gw__memory_range in, out;
-    r->filled = r->drained = r->prepared->pieces;
+    r->filled = r->drained = r->prepared->fragments;
     enum gw_err err = open_both(r, &in, &out, why);
     if (err)
         return err;
@@ -166,23 +167,23 @@ enum gw_err gw__staging_open(struct gw_request *r, struct control_entry *entry,
 
 void gw__staging_skip(struct gw_request *r)
 {
-    r->filled = r->drained = r->prepared->pieces;
-    r->ran = r->state == GW__LEAVING ? r->prepared->pieces : 0;
+    r->filled = r->drained = r->prepared->fragments;
+    r->ran = r->state == GW__LEAVING ? r->prepared->fragments : 0;
 }
 
 /* ---- moving ---- */
 
 /* The bytes of piece `piece` of a chunk, beginning at *at. */
-static size_t piece_of(const struct gw_request *r, unsigned chunk,
-                       uint32_t piece, size_t *at)
+static size_t fragment_of(const struct gw_request *r, unsigned chunk,
+                          uint32_t fragment, size_t *at)
 {
     const struct gw_plan *plan = r->program->plan;
-    size_t offset, length, begin = piece * r->prepared->piece_elems;
+    size_t offset, length, begin = fragment * r->prepared->fragment_elems;
     gw_plan_extent(plan, chunk,
                    gw__block_elems(&r->call, plan, r->comm->rank, chunk),
                    r->elem_bytes, &offset, &length);
-    size_t end = begin + r->prepared->piece_elems < length
-                     ? begin + r->prepared->piece_elems
+    size_t end = begin + r->prepared->fragment_elems < length
+                     ? begin + r->prepared->fragment_elems
                      : length;
     *at = begin * r->elem_bytes;
     return begin < end ? (end - begin) * r->elem_bytes : 0;
@@ -194,8 +195,8 @@ static void fill_cells(struct gw_request *r)
     const unsigned char *input = in_place(r) ? r->call.out : r->call.in;
     for (unsigned c = 0; c < p->cell_count; c++) {
         const struct gw__cell *cell = &p->cells[c];
-        size_t at, bytes = piece_of(r, cell->chunk, r->filled, &at);
-        if (!cell->holds || !(cell->lent || r->input_saved) || bytes == 0)
+        size_t at, bytes = fragment_of(r, cell->chunk, r->filled, &at);
+        if (!cell->holds || !(cell->peers_load || r->input_saved) || bytes == 0)
             continue;
         memcpy(r->staging_in.memory +
                    gw__staging_slot(r->filled, r->staging_in.slot_bytes) +
@@ -215,8 +216,8 @@ static void drain(struct gw_request *r)
     const struct gw__program *p = r->program;
     for (unsigned c = 0; c < p->cell_count; c++) {
         const struct gw__cell *cell = &p->cells[c];
-        size_t at, bytes = piece_of(r, cell->chunk, r->drained, &at);
-        bool stored = cell->wants && (cell->given || r->deferred);
+        size_t at, bytes = fragment_of(r, cell->chunk, r->drained, &at);
+        bool stored = cell->wants && (cell->peers_store || r->deferred);
         if (!stored || (!cell->written && in_place(r)) || bytes == 0)
             continue;
         memcpy((unsigned char *)r->call.out +
@@ -237,7 +238,7 @@ static void drain(struct gw_request *r)
 static uint32_t done_by(const struct gw_request *r, unsigned peer)
 {
     if (gw__has_left(r->comm, peer, r->turn))
-        return r->prepared->pieces;
+        return r->prepared->fragments;
     if (!gw__has_entered(r->comm, peer, r->turn))
         return 0;
     return atomic_load_explicit(&control_entry_of(r, peer)->done,
@@ -250,7 +251,7 @@ static uint32_t least_done(const struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
     uint32_t least =
-        r->deferred || r->input_saved ? r->ran : r->prepared->pieces;
+        r->deferred || r->input_saved ? r->ran : r->prepared->fragments;
     for (unsigned i = 0; i < passes->touched_count && least > 0; i++) {
         uint32_t done = done_by(r, passes->touched[i]);
         least = done < least ? done : least;
@@ -261,11 +262,12 @@ static uint32_t least_done(const struct gw_request *r)
 bool gw__staging_move(struct gw_request *r)
 {
     struct control_entry *entry = control_entry_of(r, r->comm->rank);
-    if (r->filled == r->prepared->pieces && r->drained == r->prepared->pieces)
+    if (r->filled == r->prepared->fragments &&
+        r->drained == r->prepared->fragments)
         return false;
     uint32_t done = least_done(r);
-    bool fills = r->filled < r->prepared->pieces && r->filled < done + 2;
-    bool drains = r->drained < r->prepared->pieces && r->drained < done;
+    bool fills = r->filled < r->prepared->fragments && r->filled < done + 2;
+    bool drains = r->drained < r->prepared->fragments && r->drained < done;
     if (drains) {
         drain(r);
         atomic_store_explicit(&entry->drained, ++r->drained,
@@ -283,7 +285,7 @@ bool gw__staging_move(struct gw_request *r)
 
 bool gw__staging_is_empty(const struct gw_request *r)
 {
-    return r->drained == r->prepared->pieces;
+    return r->drained == r->prepared->fragments;
 }
 
 /* ---- progress of the passes ---- */
@@ -291,7 +293,7 @@ bool gw__staging_is_empty(const struct gw_request *r)
 static uint32_t until(const struct gw_request *r, uint32_t filled,
                       uint32_t drained)
 {
-    uint32_t room = drained < r->prepared->pieces ? drained + 2 : drained;
+    uint32_t room = drained < r->prepared->fragments ? drained + 2 : drained;
     return filled < room ? filled : room;
 }
 
@@ -305,10 +307,10 @@ static uint32_t open_until(const struct gw_request *r,
 uint32_t gw__staging_open_until(const struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
-    uint32_t least = r->prepared->pieces;
+    uint32_t least = r->prepared->fragments;
     if (r->input_saved || r->deferred)
-        least = until(r, r->input_saved ? r->filled : r->prepared->pieces,
-                      r->deferred ? r->drained : r->prepared->pieces);
+        least = until(r, r->input_saved ? r->filled : r->prepared->fragments,
+                      r->deferred ? r->drained : r->prepared->fragments);
     for (unsigned i = 0; i < passes->touch_count && least > r->ran; i++) {
         uint32_t open = open_until(r, control_entry_of(r, passes->touch[i]));
         least = open < least ? open : least;
@@ -328,13 +330,13 @@ bool gw__staging_is_open(const struct gw_request *r)
     return !staged;
 }
 
-bool gw__staging_waits_for(const struct gw_request *r, uint32_t piece,
+bool gw__staging_waits_for(const struct gw_request *r, uint32_t fragment,
                            unsigned *peer)
 {
     const struct gw__passes *passes = passes_of(r);
     for (unsigned i = 0; i < passes->touch_count; i++) {
         *peer = passes->touch[i];
-        if (open_until(r, control_entry_of(r, *peer)) <= piece)
+        if (open_until(r, control_entry_of(r, *peer)) <= fragment)
             return true;
     }
     return false;

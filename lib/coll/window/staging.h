@@ -11,12 +11,12 @@
 
 /* Chooses the number of pieces and the layout of a staging buffer for the
  * call. */
-void gw__staging_cut(const struct gw_comm *comm, const struct gw_call *call,
-                     struct gw__prepared_call *prepared);
+void gw__staging_split(const struct gw_comm *comm, const struct gw_call *call,
+                       struct gw__prepared_call *prepared);
 /* The offset of a piece's slot in a staging buffer, which has two. */
-static inline size_t gw__staging_slot(uint32_t piece, size_t slot_bytes)
+static inline size_t gw__staging_slot(uint32_t fragment, size_t slot_bytes)
 {
-    return piece % 2 * slot_bytes;
+    return fragment % 2 * slot_bytes;
 }
 
 /* Posts the places of the buffers, or makes staging buffers and fills their
@@ -37,7 +37,7 @@ uint32_t gw__staging_open_until(const struct gw_request *r);
 bool gw__staging_is_open(const struct gw_request *r);
 /* The rank that the passes wait for at piece `piece`; false: no touched
  * rank. */
-bool gw__staging_waits_for(const struct gw_request *r, uint32_t piece,
+bool gw__staging_waits_for(const struct gw_request *r, uint32_t fragment,
                            unsigned *peer);
 
 #endif

@@ -55,8 +55,8 @@ struct gw_unrolled {
 struct gw_targets {
     /* Computes `count` targets for the values, and as many advantages of
      * the actions. */
-    void (*judge)(const struct gw_unrolled *unrolled, double *targets,
-                  double *advantages);
+    void (*compute)(const struct gw_unrolled *unrolled, double *targets,
+                    double *advantages);
 };
 /* The built-in policy: V-trace (Espeholt et al. 2018, section 4.1). */
 extern GW_API const struct gw_targets gw_vtrace;
@@ -138,7 +138,7 @@ GW_API void gw_actors_stop(struct gw_actors *actors,
                            struct gw_counters *counters);
 
 /* The configuration of an actor's process. */
-struct gw_actor_life {
+struct gw_actor_process {
     const struct gw_actors_config *config; /* the same as the learner's */
     unsigned number;                       /* 0 to config->actors - 1 */
     /* NULL, or called before each trajectory with the version of its
@@ -148,9 +148,9 @@ struct gw_actor_life {
 };
 /* Runs an actor: plays until the learner stops it. On failure it returns the
  * error of the communicator. */
-GW_API GW_MUST_CHECK enum gw_err gw_actor_run(const struct gw_actor_life *life,
-                                              struct gw_comm *comm,
-                                              struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_actor_run(const struct gw_actor_process *process, struct gw_comm *comm,
+             struct gw_error *why);
 
 #ifdef __cplusplus
 }

@@ -88,8 +88,8 @@ struct gw_operator {
     enum gw_split split;
     /* Features of a row; softmax: in = classes, out = 0. */
     unsigned in, out;
-    bool cut;      /* a stage begins here */
-    unsigned line; /* of the file */
+    bool begins_stage; /* a stage begins here */
+    unsigned line;     /* of the file */
     /* `in` and `out`, if they are images. */
     struct gw_image image_in, image_out;
     unsigned kernel_height, kernel_width; /* conv: odd; maxpool: window */
@@ -206,7 +206,7 @@ struct gw_layout_options {
     unsigned shard_group;
     unsigned batch;  /* rows per step, all ranks together */
     unsigned micros; /* micro-batches per step; 0: 1 */
-    unsigned chunks; /* pieces of the network per stage; 0: 1 */
+    unsigned chunks; /* virtual stages per stage; 0: 1 */
     /* f32 per parameter: 1 momentum, 2 Adam, 0 SGD */
     unsigned optimiser_words;
 };
@@ -224,9 +224,9 @@ struct gw_conversion {
 };
 
 /* The placement of one operator. */
-struct gw_placed {
+struct gw_operator_layout {
     unsigned index;                     /* in the network */
-    unsigned piece;                     /* virtual stage: chunk * P + stage */
+    unsigned virtual_stage;             /* virtual stage: chunk * P + stage */
     enum gw_split split;                /* never AUTO */
     enum gw_sharding in, out;           /* forward: of input and output */
     enum gw_sharding grad_out, grad_in; /* backward: likewise */
@@ -250,13 +250,13 @@ struct gw_layout {
     struct gw_layout_options options; /* with the defaults filled in */
     unsigned rows; /* of a micro-batch on one data coordinate */
     unsigned operator_count;
-    struct gw_placed *placed;
-    unsigned pieces;       /* P * chunks */
-    unsigned *piece_begin; /* pieces + 1 entries: operators of a piece */
+    struct gw_operator_layout *op_layouts;
+    unsigned virtual_stages; /* P * chunks */
+    unsigned *virtual_begin; /* virtual_stages + 1: the first ops */
 };
 
-/* Makes a layout: divides the network into pieces, splits the operators and
- * inserts the conversions. With T = 1 every split is NONE. AUTO becomes:
+/* Makes a layout: divides the network into virtual stages, splits the operators
+ * and inserts the conversions. With T = 1 every split is NONE. AUTO becomes:
  *   by BATCH             if the input is by row; otherwise
  *   dense, embedding     by columns if the input is replicated or partial, by
  *                        rows if it is by feature
@@ -265,20 +265,21 @@ struct gw_layout {
  *   softmax              NONE
  *   conv                 as dense, by channel
  *
- * Pieces begin at the `stage` lines (there must be pieces - 1; one piece
- * needs none and ignores them). Without such lines the largest piece has as few
- * multiplications as possible. No cut separates an add from its source.
+ * Virtual stages begin at the `stage` lines (there must be one fewer of them; a
+ * single virtual stage needs none and ignores them). Without such lines the
+ * largest virtual stage has as few multiplications as possible. An add is never
+ * separated from its source.
  *
  * layout->options has micros, chunks and shard_group filled in (replicated: 1).
  * The network must outlive the layout. The caller frees *layout with
  * gw_layout_destroy.
  *
  * GW_EINVAL, with the operator and its line. The network has fewer operators
- * than pieces. A width or the channels of an image do not divide by T. An add's
- * source is partial, or a cut separates them. The batch does not divide by D x
- * micros (x T, with rows split by batch), or a shard group does not divide D.
- * An operator does not support its split, or its input does not fit the output
- * of the preceding one. On failure *layout is NULL. */
+ * than virtual stages. A width or the channels of an image do not divide by T.
+ * An add's source is partial, or in another stage. The batch does not divide by
+ * D x micros (x T, with rows split by batch), or a shard group does not divide
+ * D. An operator does not support its split, or its input does not fit the
+ * output of the preceding one. On failure *layout is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_layout_new(const struct gw_network *network,
               const struct gw_layout_options *options,
@@ -309,7 +310,7 @@ GW_API void gw_layout_price(const struct gw_layout *layout, unsigned stage,
  * and its backward pass through a piece: converted inputs, outputs, and their
  * gradients. */
 GW_API uint64_t gw_layout_activation_bytes(const struct gw_layout *layout,
-                                           unsigned piece);
+                                           unsigned virtual_stage);
 
 /* Returns the block size of an operator's parameters on a rank
  * (parameters_local), as one flat array that is divided along the data axis:
@@ -347,7 +348,7 @@ GW_API uint64_t gw_layout_peak_bytes(const struct gw_layout *layout,
 /* The costs of a step. */
 struct gw_layout_costs {
     double work_per_us; /* multiplications of a rank; 0: take no time */
-    double message_us;  /* as in gw_topology_job */
+    double message_us;  /* as in gw_topology_run */
     double reduce_us_per_byte;
 };
 

@@ -224,14 +224,14 @@ gw_pipe_simulate(const struct gw_schedule *schedule,
                  const struct gw_pipe_costs *costs,
                  struct gw_timeline **timeline, struct gw_error *why);
 /* Creates an empty timeline for measured times. After they are filled in,
- * gw_timeline_settle sets all other fields. */
+ * gw_timeline_complete sets all other fields. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_timeline_new(const struct gw_schedule *schedule,
                 struct gw_timeline **timeline, struct gw_error *why);
 /* Computes all fields except begin, end, ready and waited_for of the passes,
  * and the bytes. */
-GW_API void gw_timeline_settle(struct gw_timeline *timeline,
-                               const struct gw_schedule *schedule);
+GW_API void gw_timeline_complete(struct gw_timeline *timeline,
+                                 const struct gw_schedule *schedule);
 /* Frees a timeline and sets the pointer to NULL. */
 GW_API void gw_timeline_destroy(struct gw_timeline **timeline);
 

@@ -47,8 +47,8 @@ struct gw_placement_question {
      * this slot yet. */
     unsigned server_count;
     const struct gw_placement_server *servers;
-    unsigned given_count;  /* = replica */
-    const unsigned *given; /* nodes with the slot, primary first */
+    unsigned assigned_count;  /* = replica */
+    const unsigned *assigned; /* nodes with the slot, primary first */
 };
 
 /* A placement policy. */

@@ -259,11 +259,11 @@ struct gw_ps_counts {
     uint64_t bytes_in_place;
     uint64_t bytes_gathered; /* first copied into slot order, or to f16 */
     uint64_t retries, refusals, key_lists_sent, key_lists_cached;
-    uint64_t rows_held_back;          /* by filters */
-    uint64_t waited_ns;               /* in gw_ps_next */
-    uint64_t messages_sent;           /* of data; a bundle is one */
-    uint64_t messages_saved;          /* by bundles */
-    uint64_t routes_asked, routes_ns; /* with ask_routes: count, time */
+    uint64_t rows_held_back;              /* by filters */
+    uint64_t waited_ns;                   /* in gw_ps_next */
+    uint64_t messages_sent;               /* of data; a bundle is one */
+    uint64_t messages_saved;              /* by bundles */
+    uint64_t routes_requested, routes_ns; /* with ask_routes: count, time */
     uint64_t aggregator_sent, aggregator_saved, envelopes_refused;
 };
 /* Reads the counters of a client. */
@@ -366,10 +366,10 @@ struct gw_ps_server_status {
         struct gw_ps_mode mode;
         struct gw_ps_plan plan;
         uint64_t epoch, batch, closed;
-        unsigned parts; /* of that batch */
-        bool begun;     /* some of them are assigned */
-        uint64_t dealt; /* parts of all begun batches */
-        uint64_t units, skipped, dropped, redone;
+        unsigned parts;       /* of that batch */
+        bool begun;           /* some of them are assigned */
+        uint64_t parts_begun; /* parts of all begun batches */
+        uint64_t work_items, skipped, dropped, redone;
         uint64_t parts_dropped; /* skipped by the death of a worker */
         uint64_t staleness[GW_PS_STALENESS_MAX + 1];
         unsigned worker_count;
@@ -407,10 +407,10 @@ GW_API GW_MUST_CHECK enum gw_err gw_ps_server_error(struct gw_ps_server *server,
 
 /* ---- a whole cluster in this process: for examples, lessons and tests ---- */
 
-struct gw_ps_local;
+struct gw_ps_cluster;
 
 /* The configuration of a cluster in one process. */
-struct gw_ps_local_config {
+struct gw_ps_cluster_config {
     unsigned servers;  /* 0: 1 */
     unsigned replicas; /* per slot; 0: 1 */
     unsigned slots;    /* 0: GW_PS_SLOTS_MAX */
@@ -423,26 +423,26 @@ struct gw_ps_local_config {
 
 /* Starts one controller and the servers, in threads of this process, and
  * returns when all slots are placed. The controller's log is in a directory of
- * its own under $TMPDIR until gw_ps_local_stop. */
+ * its own under $TMPDIR until gw_ps_cluster_stop. */
 GW_API GW_MUST_CHECK enum gw_err
-gw_ps_local_start(const struct gw_ps_local_config *config,
-                  struct gw_ps_local **local, struct gw_error *why);
+gw_ps_cluster_start(const struct gw_ps_cluster_config *config,
+                    struct gw_ps_cluster **cluster, struct gw_error *why);
 /* Stops the cluster. Clients must be closed before. NULL is allowed. */
-GW_API void gw_ps_local_stop(struct gw_ps_local **local);
+GW_API void gw_ps_cluster_stop(struct gw_ps_cluster **cluster);
 /* Fills in the configuration of one more client. Each client receives a node
  * number, from 0 to 31 and then from 0 again. The strings belong to the
  * cluster. */
-GW_API void gw_ps_local_client(struct gw_ps_local *local,
-                               struct gw_ps_config *config);
+GW_API void gw_ps_cluster_client(struct gw_ps_cluster *cluster,
+                                 struct gw_ps_config *config);
 /* Starts one more server and sets *number to its number. */
-GW_API GW_MUST_CHECK enum gw_err gw_ps_local_add(struct gw_ps_local *local,
-                                                 unsigned *number,
-                                                 struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_ps_cluster_add(struct gw_ps_cluster *cluster, unsigned *number,
+                  struct gw_error *why);
 /* Ends server `number` without notice to its peers; controllers learn it. */
-GW_API void gw_ps_local_kill(struct gw_ps_local *local, unsigned number);
+GW_API void gw_ps_cluster_kill(struct gw_ps_cluster *cluster, unsigned number);
 /* Returns the server of that number; NULL: it does not exist or has ended. */
-GW_API struct gw_ps_server *gw_ps_local_server(struct gw_ps_local *local,
-                                               unsigned number);
+GW_API struct gw_ps_server *gw_ps_cluster_server(struct gw_ps_cluster *cluster,
+                                                 unsigned number);
 
 #ifdef __cplusplus
 }

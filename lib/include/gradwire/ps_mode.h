@@ -56,7 +56,7 @@ struct gw_straggler_round {
     /* [workers]: the duration of each worker's newest work item, from its
      * grant until it was done; or the time of the current one so far, if
      * that is longer. */
-    const double *units;
+    const double *durations;
     /* [workers]: the moving mean of these durations: each time the mean
      * changes by an eighth of the difference to the new value. */
     const double *means;

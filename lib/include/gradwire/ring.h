@@ -62,8 +62,8 @@ struct gw_ring_result {
     /* The members at the beginning of the op, by their places: `place` i
      * of a turn is origin[i]. Places follow seniority, whatever the order
      * of the ring is. */
-    unsigned origin_count;
-    unsigned origin[GW_RING_NODES];
+    unsigned initial_count;
+    unsigned initial_members[GW_RING_NODES];
 };
 
 /* The configuration of a member. */
@@ -160,8 +160,8 @@ struct gw_ring_turn {
     /* The members that take part, as far as is known. Joiners may still be
      * added at the end; dead members will be missing from the contributors
      * of the result. */
-    unsigned origin_count;
-    unsigned origin[GW_RING_NODES];
+    unsigned initial_count;
+    unsigned initial_members[GW_RING_NODES];
     unsigned place; /* of this member */
 };
 /* Begins the next op: adopts views and admits joiners. It waits when this needs
@@ -208,10 +208,10 @@ GW_API GW_MUST_CHECK enum gw_err gw_ring_run(struct gw_ring *ring,
 /* The times of the last recovery, from the detection of the loss on this
  * member. */
 struct gw_ring_times {
-    uint64_t frozen_ns;  /* all transfers had stopped; 0: no recovery */
-    uint64_t decided_ns; /* the decision and all reports were received */
-    uint64_t met_ns;     /* connected to the others again */
-    uint64_t resumed_ns; /* the open ops were complete */
+    uint64_t frozen_ns;      /* all transfers had stopped; 0: no recovery */
+    uint64_t decided_ns;     /* the decision and all reports were received */
+    uint64_t reconnected_ns; /* connected to the others again */
+    uint64_t resumed_ns;     /* the open ops were complete */
 };
 
 /* The chunks in a recovery plan for one op. Each chunk counts once:
@@ -320,8 +320,8 @@ GW_API void gw_shards_init(struct gw_shards *shards, uint32_t count);
 GW_API uint32_t gw_shards_of(const struct gw_shards *shards, unsigned place);
 /* Marks the shards of the contributors as done, after an op in which every
  * place used its shard. When all are done the next epoch begins. */
-GW_API void gw_shards_settle(struct gw_shards *shards,
-                             const struct gw_ring_result *result);
+GW_API void gw_shards_complete(struct gw_shards *shards,
+                               const struct gw_ring_result *result);
 
 #ifdef __cplusplus
 }

@@ -43,7 +43,7 @@ extern "C" {
 enum {
     GW_HOSTS_MAX = 131072, /* the same limit for ranks */
     GW_RACKS_MAX = 4096,
-    GW_WAY_MAX = 512,         /* links of a path */
+    GW_PATH_LINKS_MAX = 512,  /* links of a path */
     GW_TOPOLOGY_NAME_MAX = 32 /* bytes of a name with its final 0 */
 };
 
@@ -163,17 +163,17 @@ gw_topology_leave_out(struct gw_topology *topology, const char *word,
  * returns their number. */
 GW_API unsigned gw_topology_path(const struct gw_topology *topology,
                                  unsigned src, unsigned dst,
-                                 unsigned links[GW_WAY_MAX]);
+                                 unsigned links[GW_PATH_LINKS_MAX]);
 /* Sums a path up: the sum of the latencies and the least rate (0: no link has a
  * limit). */
-GW_API void gw_topology_way_sum(const struct gw_topology *topology,
-                                unsigned src, unsigned dst, uint64_t *rate,
-                                uint64_t *latency_ns);
+GW_API void gw_topology_path_sum(const struct gw_topology *topology,
+                                 unsigned src, unsigned dst, uint64_t *rate,
+                                 uint64_t *latency_ns);
 
 /* ---- a plan in virtual time ---- */
 
 /* A run of `plan` by ranks 0 .. plan->ranks - 1 of the topology. */
-struct gw_topology_job {
+struct gw_topology_run {
     const struct gw_plan *plan;
     size_t count; /* elements, as in gw_plan_price */
     size_t elem_bytes;
@@ -242,7 +242,7 @@ struct gw_topology_result {
  * days; GW_ENOMEM. On failure *result is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_topology_simulate(const struct gw_topology *topology,
-                     const struct gw_topology_job *job,
+                     const struct gw_topology_run *run,
                      struct gw_topology_result **result, struct gw_error *why);
 /* Frees a result and sets the pointer to NULL. */
 GW_API void gw_topology_result_destroy(struct gw_topology_result **result);

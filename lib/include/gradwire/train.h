@@ -7,12 +7,12 @@
  *     gw_task_defaults("lr", &config, &why);
  *     config.train = "a9a.train.libsvm";
  *     gw_task_new(&config, &task, &why);
- *     gw_unit_new(task, &unit, &why);
+ *     gw_work_item_new(task, &unit, &why);
  *     tables = gw_task_tables(task, &count)        to create on the servers
  *     for each work item (epoch, batch, part of parts):
- *         gw_unit_prepare(unit, &place, &why)
- *         keys = gw_unit_keys(unit, table, &count)       to pull
- *         gw_unit_compute(unit, rows, gradients, &sums)  to push
+ *         gw_work_item_prepare(unit, &place, &why)
+ *         keys = gw_work_item_keys(unit, table, &count)       to pull
+ *         gw_work_item_compute(unit, rows, gradients, &sums)  to push
  *     gw_task_evaluate(task, GW_TASK_TEST, epochs, &fetch, &score, &why)
  *
  * Batches have the same samples for any number of workers, and the parts of a
@@ -34,7 +34,7 @@
  *     cartpole  an agent that balances a pole learns from its actions; "agent"
  *
  * A task does not change after its creation: any number of threads may use it,
- * each with its own gw_unit.
+ * each with its own gw_work_item.
  */
 #ifndef GRADWIRE_TRAIN_H
 #define GRADWIRE_TRAIN_H
@@ -178,14 +178,14 @@ GW_API size_t gw_task_batch_rows(const struct gw_task *task, size_t batch);
 
 /* A work item: part p of P has the rows floor(pn/P) to floor((p+1)n/P) of the
  * batch's n. */
-struct gw_unit_place {
+struct gw_work_item_id {
     uint64_t epoch, batch;
     unsigned part, parts;
 };
 
 /* Sums over samples. Samples of word2vec and deepwalk are pairs of words,
  * otherwise rows. */
-struct gw_unit_sums {
+struct gw_sample_sums {
     uint64_t rows, samples;
     /* Log loss, or half the squared error. cartpole: the objective of the
      * agent, the mean over the steps of an episode. */
@@ -195,52 +195,55 @@ struct gw_unit_sums {
     uint64_t right;
     /* cartpole: the parts of the loss, sums over steps */
     double policy_loss, value_loss, entropy;
-    /* With gw_unit_threads: updates of rows by the threads, and those that
-     * another thread's update has overwritten. */
+    /* With gw_work_item_set_threads: updates of rows by the threads, and those
+     * that another thread's update has overwritten. */
     uint64_t row_writes, row_writes_lost;
 };
 
-struct gw_unit; /* one worker's scratch; one thread at a time */
+struct gw_work_item; /* one worker's scratch; one thread at a time */
 
 /* Creates a worker's working memory for a task, which must outlive it. */
-GW_API GW_MUST_CHECK enum gw_err gw_unit_new(const struct gw_task *task,
-                                             struct gw_unit **unit,
-                                             struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err gw_work_item_new(const struct gw_task *task,
+                                                  struct gw_work_item **item,
+                                                  struct gw_error *why);
 /* Frees it and sets the pointer to NULL. */
-GW_API void gw_unit_destroy(struct gw_unit **unit);
+GW_API void gw_work_item_destroy(struct gw_work_item **item);
 
 /* Returns whether several threads may write the rows of such a task without
  * locks: true for lr, linear, mf, ctr and word2vec. */
 GW_API bool gw_task_shares_rows(enum gw_task_kind kind);
 /* Sets the number of threads, including the caller's, that share the samples of
- * a work item, from the next gw_unit_prepare on. They write the same rows
+ * a work item, from the next gw_work_item_prepare on. They write the same rows
  * without locks, as the threads of a worker in Project Adam: the gradients, or
  * for word2vec the rows themselves. An update may be lost; the sums count the
  * lost ones. 1: only the caller. GW_ENOTSUP: threads cannot share the rows of
  * this task. GW_EINVAL: 0, or more than 64. */
 GW_API GW_MUST_CHECK enum gw_err
-gw_unit_threads(struct gw_unit *unit, unsigned threads, struct gw_error *why);
+gw_work_item_set_threads(struct gw_work_item *item, unsigned threads,
+                         struct gw_error *why);
 
 /* Selects a work item and finds its keys. GW_EINVAL: no such batch or part.
  * GW_PENDING: the rows of a stream have not arrived yet. */
 GW_API GW_MUST_CHECK enum gw_err
-gw_unit_prepare(struct gw_unit *unit, const struct gw_unit_place *place,
-                struct gw_error *why);
+gw_work_item_prepare(struct gw_work_item *item,
+                     const struct gw_work_item_id *id, struct gw_error *why);
 /* Returns the keys of a table and their number in *count. They are distinct and
- * ascending, and valid until the next gw_unit_prepare. There may be none, if a
- * batch has fewer rows than parts. */
-GW_API const uint64_t *gw_unit_keys(const struct gw_unit *unit, unsigned table,
-                                    size_t *count);
+ * ascending, and valid until the next gw_work_item_prepare. There may be none,
+ * if a batch has fewer rows than parts. */
+GW_API const uint64_t *gw_work_item_keys(const struct gw_work_item *item,
+                                         unsigned table, size_t *count);
 /* Computes the gradients and sums of a work item. rows[table] has the pulled
  * rows of its keys, one after another. gradients[table], of the same size,
  * receives the values to push; with `gradients` NULL only the sums are
  * computed. The memory belongs to the caller. It may be called again with other
  * rows: the result depends only on them. */
-GW_API void gw_unit_compute(struct gw_unit *unit, const float *const *rows,
-                            float *const *gradients, struct gw_unit_sums *sums);
+GW_API void gw_work_item_compute(struct gw_work_item *item,
+                                 const float *const *rows,
+                                 float *const *gradients,
+                                 struct gw_sample_sums *sums);
 /* Adds sums: sums += more. */
-GW_API void gw_unit_add(struct gw_unit_sums *sums,
-                        const struct gw_unit_sums *more);
+GW_API void gw_sample_sums_add(struct gw_sample_sums *sums,
+                               const struct gw_sample_sums *more);
 
 /* ---- evaluation ---- */
 
@@ -267,8 +270,9 @@ struct gw_task_score {
  * number of steps of an episode). */
 GW_API const char *gw_task_quality(const struct gw_task *task);
 /* Computes loss and quality from the sums of work items. */
-GW_API struct gw_task_score gw_task_judge(const struct gw_task *task,
-                                          const struct gw_unit_sums *sums);
+GW_API struct gw_task_score
+gw_task_compute_score(const struct gw_task *task,
+                      const struct gw_sample_sums *sums);
 /* Evaluates parameters on a whole set, in chunks. For drift, an endless stream,
  * the training set is the last thousand rows of the epoch before `epochs`, and
  * the test set the thousand after it; for cartpole likewise a hundred episodes.
@@ -284,44 +288,49 @@ gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
 
 /* The reference for a run over servers: the same tables and updaters in plain
  * memory. Pushes of a batch are added up, in f32 and in the order of their
- * arrival; gw_local_step then updates each row once. If the parts of a batch
- * are pushed in order, servers under bsp compute the same, bit by bit. */
-struct gw_local;
+ * arrival; gw_table_store_step then updates each row once. If the parts of a
+ * batch are pushed in order, servers under bsp compute the same, bit by bit. */
+struct gw_table_store;
 
-/* Creates the tables; gw_local_destroy frees them. */
+/* Creates the tables; gw_table_store_destroy frees them. */
 GW_API GW_MUST_CHECK enum gw_err
-gw_local_new(const struct gw_ps_table_config *tables, unsigned count,
-             struct gw_local **local, struct gw_error *why);
+gw_table_store_new(const struct gw_ps_table_config *tables, unsigned count,
+                   struct gw_table_store **store, struct gw_error *why);
 /* Frees the tables and sets the pointer to NULL. */
-GW_API void gw_local_destroy(struct gw_local **local);
+GW_API void gw_table_store_destroy(struct gw_table_store **store);
 /* Copies the rows of `keys`. A row that was never updated has its initial
  * value. Several threads may call it while no thread pushes or steps. */
-GW_API void gw_local_pull(const struct gw_local *local, unsigned table,
-                          const uint64_t *keys, size_t count, float *rows);
+GW_API void gw_table_store_pull(const struct gw_table_store *store,
+                                unsigned table, const uint64_t *keys,
+                                size_t count, float *rows);
 /* Adds rows to the sums of the batch. The keys of one push are distinct.
  * GW_ENOMEM: nothing was pushed. */
 GW_API GW_MUST_CHECK enum gw_err
-gw_local_push(struct gw_local *local, unsigned table, const uint64_t *keys,
-              size_t count, const float *values, struct gw_error *why);
+gw_table_store_push(struct gw_table_store *store, unsigned table,
+                    const uint64_t *keys, size_t count, const float *values,
+                    struct gw_error *why);
 /* Replaces the values of rows; their state is that of rows that were never
  * updated. GW_ENOMEM: nothing was changed. */
 GW_API GW_MUST_CHECK enum gw_err
-gw_local_assign(struct gw_local *local, unsigned table, const uint64_t *keys,
-                size_t count, const float *values, struct gw_error *why);
+gw_table_store_assign(struct gw_table_store *store, unsigned table,
+                      const uint64_t *keys, size_t count, const float *values,
+                      struct gw_error *why);
 /* Updates each row that has a sum, once. */
-GW_API void gw_local_step(struct gw_local *local);
-/* Returns gw_local_pull as a source for gw_task_evaluate. */
-GW_API struct gw_fetch gw_local_fetch(struct gw_local *local);
+GW_API void gw_table_store_step(struct gw_table_store *store);
+/* Returns gw_table_store_pull as a source for gw_task_evaluate. */
+GW_API struct gw_fetch gw_table_store_fetch(struct gw_table_store *store);
 /* Returns the number of rows that were updated. */
-GW_API size_t gw_local_rows(const struct gw_local *local, unsigned table);
+GW_API size_t gw_table_store_rows(const struct gw_table_store *store,
+                                  unsigned table);
 /* Returns a hash of the tables, the same for equal bits. */
-GW_API uint64_t gw_local_digest(const struct gw_local *local);
+GW_API uint64_t gw_table_store_digest(const struct gw_table_store *store);
 /* Runs a whole batch of the unit's task in `parts` parts: pull, compute and
  * push of each, then the step. *sums receives the sums of the batch. */
 GW_API GW_MUST_CHECK enum gw_err
-gw_local_batch(struct gw_local *local, struct gw_unit *unit, uint64_t epoch,
-               uint64_t batch, unsigned parts, struct gw_unit_sums *sums,
-               struct gw_error *why);
+gw_table_store_run_batch(struct gw_table_store *store,
+                         struct gw_work_item *item, uint64_t epoch,
+                         uint64_t batch, unsigned parts,
+                         struct gw_sample_sums *sums, struct gw_error *why);
 
 /* ---- words ---- */
 
@@ -373,7 +382,7 @@ gw_embedding_nearest(const struct gw_embedding *words, const char *word,
  * words. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_embedding_analogies(const struct gw_embedding *words, const char *path,
-                       size_t *asked, size_t *right, struct gw_error *why);
+                       size_t *total, size_t *right, struct gw_error *why);
 
 /* Measures how well the vectors separate classes. A file has lines "WORD
  * CLASS", empty lines, and comments that begin with '#'. Each word is assigned
@@ -382,7 +391,7 @@ gw_embedding_analogies(const struct gw_embedding *words, const char *path,
  * line does not have two words. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_embedding_classes(const struct gw_embedding *words, const char *path,
-                     size_t *asked, size_t *right, struct gw_error *why);
+                     size_t *total, size_t *right, struct gw_error *why);
 
 /* The baseline for a parameter server: the same word2vec in one process, whose
  * threads change one memory without locks (Niu et al. 2011, as in
@@ -400,7 +409,7 @@ GW_API void gw_hogwild_destroy(struct gw_hogwild **hogwild);
  * 256. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_hogwild_epoch(struct gw_hogwild *hogwild, uint64_t epoch, unsigned threads,
-                 struct gw_unit_sums *sums, uint64_t *elapsed_ns,
+                 struct gw_sample_sums *sums, uint64_t *elapsed_ns,
                  struct gw_error *why);
 /* Returns its rows as a source for gw_task_evaluate and gw_embedding_new. */
 GW_API struct gw_fetch gw_hogwild_fetch(struct gw_hogwild *hogwild);

@@ -49,8 +49,8 @@ uint64_t gw__actor_duration(struct gw__actor *actor,
 
 /* ---- actor process ---- */
 
-struct life {
-    const struct gw_actor_life *given;
+struct actor_state {
+    const struct gw_actor_process *process;
     struct gw__agent agent;
     struct gw__actor actor;
     struct gw__played played;
@@ -70,79 +70,80 @@ void gw__sleep_until(uint64_t end_ns)
         nanosleep(&nap, NULL);
 }
 
-static enum gw_err life_init(struct life *life, struct gw_error *why)
+static enum gw_err actor_state_init(struct actor_state *state,
+                                    struct gw_error *why)
 {
-    const struct gw_actors_config *config = life->given->config;
+    const struct gw_actors_config *config = state->process->config;
     struct gw__agent_config agent;
     gw__cartpole_agent(&config->task, &agent);
-    life->floats = gw__agent_rows(&agent) * GW__AGENT_WIDTH;
-    life->policy = malloc(gw__policy_bytes(life->floats));
-    life->rows = calloc(life->floats, sizeof *life->rows);
-    life->message =
-        calloc(gw__played_count(agent.unroll), sizeof *life->message);
-    life->played.trajectory.steps =
-        calloc(agent.unroll, sizeof *life->played.trajectory.steps);
-    if (!life->policy || !life->rows || !life->message ||
-        !life->played.trajectory.steps)
+    state->floats = gw__agent_rows(&agent) * GW__AGENT_WIDTH;
+    state->policy = malloc(gw__policy_bytes(state->floats));
+    state->rows = calloc(state->floats, sizeof *state->rows);
+    state->message =
+        calloc(gw__played_count(agent.unroll), sizeof *state->message);
+    state->played.trajectory.steps =
+        calloc(agent.unroll, sizeof *state->played.trajectory.steps);
+    if (!state->policy || !state->rows || !state->message ||
+        !state->played.trajectory.steps)
         return gw_fail(why, GW_ENOMEM, "an actor");
-    gw__actor_init(&life->actor, config, life->given->number);
-    return gw__agent_init(&life->agent, &agent, why);
+    gw__actor_init(&state->actor, config, state->process->number);
+    return gw__agent_init(&state->agent, &agent, why);
 }
 
-static void life_fini(struct life *life)
+static void actor_state_fini(struct actor_state *state)
 {
-    gw__agent_fini(&life->agent);
-    free(life->played.trajectory.steps);
-    free(life->message);
-    free(life->rows);
-    free(life->policy);
+    gw__agent_fini(&state->agent);
+    free(state->played.trajectory.steps);
+    free(state->message);
+    free(state->rows);
+    free(state->policy);
 }
 
 /* Plays with the received parameters. It takes the configured time, or as long
  * as the machine needs. */
-static void play_steps(struct life *life)
+static void play_steps(struct actor_state *state)
 {
-    const struct gw_actors_config *config = life->given->config;
+    const struct gw_actors_config *config = state->process->config;
     uint64_t begin_ns = gw_now_ns();
-    gw__policy_rows(life->policy, life->rows, life->floats);
-    gw__actor_play(&life->actor, &life->agent, life->rows,
-                   config->task.cartpole.limit, &life->played);
-    gw__played_write(life->message, &life->played);
+    gw__policy_rows(state->policy, state->rows, state->floats);
+    gw__actor_play(&state->actor, &state->agent, state->rows,
+                   config->task.cartpole.limit, &state->played);
+    gw__played_write(state->message, &state->played);
     gw__sleep_until(begin_ns +
-                    gw__actor_duration(&life->actor, config,
-                                       life->played.trajectory.count));
+                    gw__actor_duration(&state->actor, config,
+                                       state->played.trajectory.count));
 }
 
-static enum gw_err run_actor(struct life *life, struct gw_comm *comm)
+static enum gw_err run_actor(struct actor_state *state, struct gw_comm *comm)
 {
-    const struct gw_actor_life *given = life->given;
-    size_t count = gw__played_count(life->agent.config.unroll);
+    const struct gw_actor_process *process = state->process;
+    size_t count = gw__played_count(state->agent.config.unroll);
     for (;;) {
         enum gw_err code =
-            gw_recv(comm, life->policy, gw__policy_bytes(life->floats), GW_U8,
+            gw_recv(comm, state->policy, gw__policy_bytes(state->floats), GW_U8,
                     GW__LEARNER);
-        uint64_t version = code ? 0 : gw__policy_version(life->policy);
+        uint64_t version = code ? 0 : gw__policy_version(state->policy);
         if (code || version == GW__POLICY_STOP)
             return code;
-        if (given->begins)
-            given->begins(given->context, version);
-        play_steps(life);
-        code = gw_send(comm, life->message, count, GW_F64, GW__LEARNER);
+        if (process->begins)
+            process->begins(process->context, version);
+        play_steps(state);
+        code = gw_send(comm, state->message, count, GW_F64, GW__LEARNER);
         if (code)
             return code;
     }
 }
 
-enum gw_err gw_actor_run(const struct gw_actor_life *given,
+enum gw_err gw_actor_run(const struct gw_actor_process *process,
                          struct gw_comm *comm, struct gw_error *why)
 {
-    struct life life = {.given = given};
-    enum gw_err code = life_init(&life, why);
+    struct actor_state state = {.process = process};
+    enum gw_err code = actor_state_init(&state, why);
     if (!code) {
-        code = run_actor(&life, comm);
+        code = run_actor(&state, comm);
         if (code)
             gw_fail(why, code, "%s", gw_comm_error(comm)->text);
     }
-    life_fini(&life);
+    actor_state_fini(&state);
     return code;
 }

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-enum { COUNT, FAILED, EPISODE, NEXT, HEAD = NEXT + GW__CARTPOLE_SEEN };
-enum { CHANCE = GW__CARTPOLE_SEEN, RIGHT, STEP };
+enum { COUNT, FAILED, EPISODE, NEXT, HEAD = NEXT + GW__CARTPOLE_OBSERVED };
+enum { CHANCE = GW__CARTPOLE_OBSERVED, RIGHT, STEP };
 
 size_t gw__policy_bytes(size_t floats)
 {
@@ -47,7 +47,7 @@ void gw__played_write(double *message, const struct gw__played *played)
     memcpy(message + NEXT, t->next, sizeof t->next);
     for (size_t i = 0; i < t->count; i++) {
         double *to = message + HEAD + i * STEP;
-        memcpy(to, t->steps[i].seen, sizeof t->steps[i].seen);
+        memcpy(to, t->steps[i].observation, sizeof t->steps[i].observation);
         to[CHANCE] = t->steps[i].chance;
         to[RIGHT] = t->steps[i].right;
     }
@@ -70,7 +70,7 @@ void gw__played_read(struct gw__played *played, const double *message)
     memcpy(t->next, message + NEXT, sizeof t->next);
     for (size_t i = 0; i < t->count; i++) {
         const double *from = message + HEAD + i * STEP;
-        memcpy(t->steps[i].seen, from, sizeof t->steps[i].seen);
+        memcpy(t->steps[i].observation, from, sizeof t->steps[i].observation);
         t->steps[i].chance = from[CHANCE];
         t->steps[i].right = from[RIGHT] != 0;
     }

@@ -23,25 +23,25 @@
 
 /* ---- queues of numbers ---- */
 
-static bool line_init(struct gw__line *line, unsigned room)
+static bool queue_init(struct gw__index_queue *queue, unsigned room)
 {
-    line->room = room + 1;
-    line->numbers = calloc(line->room, sizeof *line->numbers);
-    return line->numbers != NULL;
+    queue->room = room + 1;
+    queue->numbers = calloc(queue->room, sizeof *queue->numbers);
+    return queue->numbers != NULL;
 }
 
-static void line_put(struct gw__line *line, unsigned number)
+static void queue_push(struct gw__index_queue *queue, unsigned number)
 {
-    assert(line->count < line->room);
-    line->numbers[(line->first + line->count++) % line->room] = number;
+    assert(queue->count < queue->room);
+    queue->numbers[(queue->first + queue->count++) % queue->room] = number;
 }
 
-static unsigned line_take(struct gw__line *line)
+static unsigned queue_pop(struct gw__index_queue *queue)
 {
-    unsigned number = line->numbers[line->first];
-    assert(line->count > 0);
-    line->first = (line->first + 1) % line->room;
-    line->count--;
+    unsigned number = queue->numbers[queue->first];
+    assert(queue->count > 0);
+    queue->first = (queue->first + 1) % queue->room;
+    queue->count--;
     return number;
 }
 
@@ -49,26 +49,26 @@ static unsigned line_take(struct gw__line *line)
 
 unsigned gw__actors_room(struct gw_actors *a)
 {
-    return line_take(&a->free);
+    return queue_pop(&a->free);
 }
 
 void gw__actors_hold(struct gw_actors *a, unsigned actor, unsigned number)
 {
     a->held[actor] = number;
-    line_put(&a->holding, actor);
+    queue_push(&a->holding, actor);
 }
 
 /* Takes the trajectory of the actor that has waited longest; that actor
  * continues. */
 static unsigned hand_over(struct gw_actors *a)
 {
-    unsigned actor = line_take(&a->holding), number = a->held[actor];
-    a->world->begin(a, actor);
+    unsigned actor = queue_pop(&a->holding), number = a->held[actor];
+    a->backend->begin(a, actor);
     return number;
 }
 
 /* Adds it to the batch, or drops it if it is too old. */
-static void look_at(struct gw_actors *a, unsigned number)
+static void admit_trajectory(struct gw_actors *a, unsigned number)
 {
     const struct gw__played *p = &a->played[number];
     struct gw_actors_report *r = &a->report;
@@ -81,20 +81,20 @@ static void look_at(struct gw_actors *a, unsigned number)
         return;
     }
     r->dropped++;
-    line_put(&a->free, number);
+    queue_push(&a->free, number);
 }
 
-void gw__actors_settle(struct gw_actors *a)
+void gw__actors_fill_batch(struct gw_actors *a)
 {
     for (;;) {
         if (a->holding.count > 0 && a->queue.count < a->config.queue)
-            line_put(&a->queue, hand_over(a));
+            queue_push(&a->queue, hand_over(a));
         else if (a->batch_count == a->config.batch)
             break;
         else if (a->queue.count > 0)
-            look_at(a, line_take(&a->queue));
+            admit_trajectory(a, queue_pop(&a->queue));
         else if (a->holding.count > 0)
-            look_at(a, hand_over(a));
+            admit_trajectory(a, hand_over(a));
         else
             return;
     }
@@ -109,7 +109,7 @@ static void learn_from(struct gw_actors *a, const struct gw__played *p)
     struct gw_actors_report *r = &a->report;
     struct gw__agent_losses losses;
     uint64_t lag = a->version - p->version;
-    gw__agent_judge(&a->agent, a->rows, &p->trajectory);
+    gw__agent_evaluate(&a->agent, a->rows, &p->trajectory);
     gw__agent_learn(&a->agent, a->rows, &p->trajectory, a->sums, &losses);
     r->policy_loss += losses.policy;
     r->value_loss += losses.value;
@@ -142,7 +142,7 @@ void gw__actors_compute(struct gw_actors *a)
 }
 
 /* Samples the queue length and the number of live actors for the report. */
-static void look_around(struct gw_actors *a)
+static void sample_queue(struct gw_actors *a)
 {
     a->report.queue_mean += a->queue.count;
     a->report.actors_mean += a->alive;
@@ -151,17 +151,17 @@ static void look_around(struct gw_actors *a)
 enum gw_err gw__actors_apply(struct gw_actors *a, struct gw_error *why)
 {
     size_t floats = gw__actors_floats(a);
-    look_around(a);
+    sample_queue(a);
     for (unsigned i = 0; i < a->batch_count; i++)
-        line_put(&a->free, a->batch[i]);
+        queue_push(&a->free, a->batch[i]);
     if (gw__first_bad(a->gradient, floats) < floats)
         return diverged(a, "the gradient", why);
-    enum gw_err code =
-        gw_local_push(a->local, 0, a->keys, a->row_count, a->gradient, why);
+    enum gw_err code = gw_table_store_push(a->store, 0, a->keys, a->row_count,
+                                           a->gradient, why);
     if (code)
         return code;
-    gw_local_step(a->local);
-    gw_local_pull(a->local, 0, a->keys, a->row_count, a->rows);
+    gw_table_store_step(a->store);
+    gw_table_store_pull(a->store, 0, a->keys, a->row_count, a->rows);
     if (gw__first_bad(a->rows, floats) < floats)
         return diverged(a, "a parameter", why);
     a->version++;
@@ -189,18 +189,18 @@ static void average_report(struct gw_actors_report *r)
 enum gw_err gw_actors_run(struct gw_actors *a, uint64_t updates,
                           struct gw_actors_report *report, struct gw_error *why)
 {
-    uint64_t begin_ns = a->world->now_ns(a), first = a->version;
+    uint64_t begin_ns = a->backend->now_ns(a), first = a->version;
     enum gw_err code = GW_OK;
     pthread_mutex_lock(&a->lock);
     a->report = (struct gw_actors_report){0};
     a->busy_ns = 0;
     while (!code && a->version - first < updates)
-        code = a->world->turn(a, why);
+        code = a->backend->turn(a, why);
     a->report.lost = a->config.actors - a->alive;
     *report = a->report;
     pthread_mutex_unlock(&a->lock);
     report->updates = a->version - first;
-    report->time_ns = a->world->now_ns(a) - begin_ns;
+    report->time_ns = a->backend->now_ns(a) - begin_ns;
     report->busy =
         report->time_ns ? (double)a->busy_ns / (double)report->time_ns : 1;
     average_report(report);
@@ -210,13 +210,13 @@ enum gw_err gw_actors_run(struct gw_actors *a, uint64_t updates,
 void gw_actors_stop(struct gw_actors *a, struct gw_counters *counters)
 {
     *counters = (struct gw_counters){0};
-    if (a->world->stop)
-        a->world->stop(a, counters);
+    if (a->backend->stop)
+        a->backend->stop(a, counters);
 }
 
 uint64_t gw_actors_digest(const struct gw_actors *a)
 {
-    return gw_local_digest(a->local);
+    return gw_table_store_digest(a->store);
 }
 
 /* ---- creation and destruction ---- */
@@ -277,14 +277,14 @@ static enum gw_err allocate_actors(struct gw_actors *a, struct gw_error *why)
     a->held = calloc(config->actors, sizeof *a->held);
     a->played = calloc(count, sizeof *a->played);
     bool made = a->keys && a->rows && a->gradient && a->sums && a->held &&
-                a->played && line_init(&a->free, count) &&
-                line_init(&a->queue, config->queue) &&
-                line_init(&a->holding, config->actors);
+                a->played && queue_init(&a->free, count) &&
+                queue_init(&a->queue, config->queue) &&
+                queue_init(&a->holding, config->actors);
     for (unsigned i = 0; made && i < count; i++) {
         struct gw__trajectory *t = &a->played[i].trajectory;
         t->steps = calloc(a->agent.config.unroll, sizeof *t->steps);
         made = t->steps != NULL;
-        line_put(&a->free, i);
+        queue_push(&a->free, i);
     }
     return made ? GW_OK : gw_fail(why, GW_ENOMEM, "%u trajectories", count);
 }
@@ -302,11 +302,11 @@ static enum gw_err open_tables(struct gw_actors *a, struct gw_error *why)
     a->row_count = gw__agent_rows(&agent);
     const struct gw_ps_table_config *tables = gw_task_tables(a->task, &count);
     code = gw__agent_init(&a->agent, &agent, why);
-    return code ? code : gw_local_new(tables, count, &a->local, why);
+    return code ? code : gw_table_store_new(tables, count, &a->store, why);
 }
 
 enum gw_err gw__actors_make(const struct gw_actors_config *config,
-                            const struct gw__actors_world *world,
+                            const struct gw__actors_backend *backend,
                             struct gw_actors **actors, struct gw_error *why)
 {
     *actors = NULL;
@@ -317,7 +317,7 @@ enum gw_err gw__actors_make(const struct gw_actors_config *config,
     if (!a)
         return gw_fail(why, GW_ENOMEM, "actors");
     a->config = *config;
-    a->world = world;
+    a->backend = backend;
     a->alive = config->actors;
     pthread_mutex_init(&a->lock, NULL);
     code = open_tables(a, why);
@@ -329,7 +329,7 @@ enum gw_err gw__actors_make(const struct gw_actors_config *config,
     }
     for (size_t k = 0; k < a->row_count; k++)
         a->keys[k] = k;
-    gw_local_pull(a->local, 0, a->keys, a->row_count, a->rows);
+    gw_table_store_pull(a->store, 0, a->keys, a->row_count, a->rows);
     *actors = a;
     return GW_OK;
 }
@@ -339,7 +339,7 @@ void gw_actors_destroy(struct gw_actors **actors)
     struct gw_actors *a = *actors;
     if (!a)
         return;
-    a->world->destroy(a);
+    a->backend->destroy(a);
     for (unsigned i = 0; a->played && i + 1 < a->free.room; i++)
         free(a->played[i].trajectory.steps);
     free(a->played);
@@ -352,7 +352,7 @@ void gw_actors_destroy(struct gw_actors **actors)
     free(a->queue.numbers);
     free(a->holding.numbers);
     gw__agent_fini(&a->agent);
-    gw_local_destroy(&a->local);
+    gw_table_store_destroy(&a->store);
     gw_task_destroy(&a->task);
     pthread_mutex_destroy(&a->lock);
     free(a);

@@ -49,13 +49,13 @@ void gw__sleep_until(uint64_t end_ns);
 enum { GW__BATCH_MAX = 1024 };
 
 /* A queue of trajectory numbers or actor numbers. */
-struct gw__line {
+struct gw__index_queue {
     unsigned *numbers;
     unsigned first, count, room;
 };
 
 /* The backend of the actors. `begin` and `turn` are called under the lock. */
-struct gw__actors_world {
+struct gw__actors_backend {
     /* Lets the actor begin a trajectory with the newest parameters. */
     void (*begin)(struct gw_actors *actors, unsigned actor);
     /* Processes one event or more, at most one of them an update. */
@@ -68,18 +68,18 @@ struct gw__actors_world {
 
 struct gw_actors {
     struct gw_actors_config config;
-    const struct gw__actors_world *world;
+    const struct gw__actors_backend *backend;
     void *inside; /* data of the backend */
     struct gw_task *task;
-    struct gw_local *local;
+    struct gw_table_store *store;
     struct gw__agent agent;
     size_t row_count;
     uint64_t *keys;
     float *rows, *gradient; /* of all keys */
     double *sums;
     struct gw__played *played;
-    unsigned *held;                       /* of each actor in `holding` */
-    struct gw__line free, queue, holding; /* `holding` has actors */
+    unsigned *held; /* of each actor in `holding` */
+    struct gw__index_queue free, queue, holding; /* `holding` has actors */
     unsigned batch[GW__BATCH_MAX], batch_count;
     unsigned alive; /* number of live actors */
     uint64_t version;
@@ -90,17 +90,17 @@ struct gw_actors {
 };
 
 /* Creates everything except the backend's data; no actor has begun. */
-GW_MUST_CHECK enum gw_err gw__actors_make(const struct gw_actors_config *config,
-                                          const struct gw__actors_world *world,
-                                          struct gw_actors **actors,
-                                          struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__actors_make(const struct gw_actors_config *config,
+                const struct gw__actors_backend *backend,
+                struct gw_actors **actors, struct gw_error *why);
 /* A free trajectory. There is always one for each live actor. */
 unsigned gw__actors_room(struct gw_actors *actors);
 /* The actor has played it and waits for room in the queue. */
 void gw__actors_hold(struct gw_actors *actors, unsigned actor, unsigned number);
 /* Does everything that takes no time: hands trajectories over, lets their
  * actors begin again, and fills the learner's batch. */
-void gw__actors_settle(struct gw_actors *actors);
+void gw__actors_fill_batch(struct gw_actors *actors);
 /* The two steps of an update: the gradient of the batch, without the lock,
  * since it only reads the batch and the parameters; and its application. */
 void gw__actors_compute(struct gw_actors *actors);

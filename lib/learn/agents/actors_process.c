@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 /* The learner's record of an actor. */
-struct seat {
+struct remote_actor {
     struct gw_actors *actors;
     unsigned number;
     struct gw_comm *comm;
@@ -30,86 +30,86 @@ struct seat {
     double *message; /* the received trajectory */
 };
 
-struct process_world {
+struct process_backend {
     pthread_cond_t batch; /* a batch is complete, or an actor is lost */
     bool stops;
     unsigned started; /* number of threads */
-    struct seat seats[];
+    struct remote_actor remotes[];
 };
 
 /* ---- threads ---- */
 
 /* Waits until the actor may begin, then sends the policy. False: it was the
  * stop message, or the actor is lost. */
-static bool send_policy(struct seat *seat)
+static bool send_policy(struct remote_actor *remote)
 {
-    struct gw_actors *a = seat->actors;
-    struct process_world *world = a->inside;
+    struct gw_actors *a = remote->actors;
+    struct process_backend *backend = a->inside;
     size_t bytes = gw__policy_bytes(gw__actors_floats(a));
     pthread_mutex_lock(&a->lock);
-    while (!seat->begins && !world->stops)
-        pthread_cond_wait(&seat->begun, &a->lock);
-    seat->begins = false;
-    bool stops = world->stops;
+    while (!remote->begins && !backend->stops)
+        pthread_cond_wait(&remote->begun, &a->lock);
+    remote->begins = false;
+    bool stops = backend->stops;
     if (stops)
-        gw__policy_write(seat->policy, GW__POLICY_STOP, a->rows,
+        gw__policy_write(remote->policy, GW__POLICY_STOP, a->rows,
                          gw__actors_floats(a));
     pthread_mutex_unlock(&a->lock);
-    return !gw_send(seat->comm, seat->policy, bytes, GW_U8, GW__ACTOR) &&
+    return !gw_send(remote->comm, remote->policy, bytes, GW_U8, GW__ACTOR) &&
            !stops;
 }
 
 /* False: the actor is lost, or the message is not a valid trajectory. */
-static bool receive_played(struct seat *seat)
+static bool receive_played(struct remote_actor *remote)
 {
-    struct gw_actors *a = seat->actors;
-    struct process_world *world = a->inside;
+    struct gw_actors *a = remote->actors;
+    struct process_backend *backend = a->inside;
     size_t unroll = a->agent.config.unroll;
-    if (gw_recv(seat->comm, seat->message, gw__played_count(unroll), GW_F64,
+    if (gw_recv(remote->comm, remote->message, gw__played_count(unroll), GW_F64,
                 GW__ACTOR) ||
-        !gw__played_check(seat->message, unroll))
+        !gw__played_check(remote->message, unroll))
         return false;
     pthread_mutex_lock(&a->lock);
     unsigned number = gw__actors_room(a);
     struct gw__played *played = &a->played[number];
-    gw__played_read(played, seat->message);
-    played->version = gw__policy_version(seat->policy);
-    gw__actors_hold(a, seat->number, number);
-    gw__actors_settle(a);
-    pthread_cond_signal(&world->batch);
+    gw__played_read(played, remote->message);
+    played->version = gw__policy_version(remote->policy);
+    gw__actors_hold(a, remote->number, number);
+    gw__actors_fill_batch(a);
+    pthread_cond_signal(&backend->batch);
     pthread_mutex_unlock(&a->lock);
     return true;
 }
 
 static void *serve_actor(void *context)
 {
-    struct seat *seat = context;
-    struct gw_actors *a = seat->actors;
-    struct process_world *world = a->inside;
-    while (send_policy(seat) && receive_played(seat))
+    struct remote_actor *remote = context;
+    struct gw_actors *a = remote->actors;
+    struct process_backend *backend = a->inside;
+    while (send_policy(remote) && receive_played(remote))
         continue;
     pthread_mutex_lock(&a->lock);
-    if (!world->stops)
+    if (!backend->stops)
         a->alive--;
-    pthread_cond_signal(&world->batch);
+    pthread_cond_signal(&backend->batch);
     pthread_mutex_unlock(&a->lock);
     return NULL;
 }
 
 static void begin_actor(struct gw_actors *a, unsigned actor)
 {
-    struct process_world *world = a->inside;
-    struct seat *seat = &world->seats[actor];
-    gw__policy_write(seat->policy, a->version, a->rows, gw__actors_floats(a));
-    seat->begins = true;
-    pthread_cond_signal(&seat->begun);
+    struct process_backend *backend = a->inside;
+    struct remote_actor *remote = &backend->remotes[actor];
+    gw__policy_write(remote->policy, a->version, a->rows, gw__actors_floats(a));
+    remote->begins = true;
+    pthread_cond_signal(&remote->begun);
 }
 
 static enum gw_err await_batch(struct gw_actors *a, struct gw_error *why)
 {
-    struct process_world *world = a->inside;
+    struct process_backend *backend = a->inside;
     while (!a->computes && a->alive > 0)
-        pthread_cond_wait(&world->batch, &a->lock);
+        pthread_cond_wait(&backend->batch, &a->lock);
     if (!a->computes)
         return gw_fail(why, GW_ELOST,
                        "after update %llu: all %u actors have ended",
@@ -122,7 +122,7 @@ static enum gw_err await_batch(struct gw_actors *a, struct gw_error *why)
     enum gw_err code = gw__actors_apply(a, why);
     a->busy_ns += gw_now_ns() - begin_ns;
     if (!code)
-        gw__actors_settle(a);
+        gw__actors_fill_batch(a);
     return code;
 }
 
@@ -137,17 +137,17 @@ static uint64_t now_ns(const struct gw_actors *a)
 /* Actors finish their current trajectory first. */
 static void stop(struct gw_actors *a, struct gw_counters *counters)
 {
-    struct process_world *world = a->inside;
+    struct process_backend *backend = a->inside;
     pthread_mutex_lock(&a->lock);
-    world->stops = true;
+    backend->stops = true;
     for (unsigned i = 0; i < a->config.actors; i++)
-        pthread_cond_signal(&world->seats[i].begun);
+        pthread_cond_signal(&backend->remotes[i].begun);
     pthread_mutex_unlock(&a->lock);
-    for (; world->started > 0; world->started--)
-        pthread_join(world->seats[world->started - 1].thread, NULL);
+    for (; backend->started > 0; backend->started--)
+        pthread_join(backend->remotes[backend->started - 1].thread, NULL);
     for (unsigned i = 0; i < a->config.actors; i++) {
         struct gw_counters link;
-        gw_comm_counters(world->seats[i].comm, GW__ACTOR, &link);
+        gw_comm_counters(backend->remotes[i].comm, GW__ACTOR, &link);
         counters->messages_sent += link.messages_sent;
         counters->messages_received += link.messages_received;
         counters->bytes_sent += link.bytes_sent;
@@ -157,59 +157,59 @@ static void stop(struct gw_actors *a, struct gw_counters *counters)
 
 static void destroy(struct gw_actors *a)
 {
-    struct process_world *world = a->inside;
+    struct process_backend *backend = a->inside;
     struct gw_counters counters = {0};
-    if (!world)
+    if (!backend)
         return;
     stop(a, &counters);
     for (unsigned i = 0; i < a->config.actors; i++) {
-        pthread_cond_destroy(&world->seats[i].begun);
-        free(world->seats[i].policy);
-        free(world->seats[i].message);
+        pthread_cond_destroy(&backend->remotes[i].begun);
+        free(backend->remotes[i].policy);
+        free(backend->remotes[i].message);
     }
-    pthread_cond_destroy(&world->batch);
-    free(world);
+    pthread_cond_destroy(&backend->batch);
+    free(backend);
 }
 
-static const struct gw__actors_world process_world = {.begin = begin_actor,
-                                                      .turn = await_batch,
-                                                      .now_ns = now_ns,
-                                                      .stop = stop,
-                                                      .destroy = destroy};
+static const struct gw__actors_backend process_backend = {.begin = begin_actor,
+                                                          .turn = await_batch,
+                                                          .now_ns = now_ns,
+                                                          .stop = stop,
+                                                          .destroy = destroy};
 
-static bool seat_init(struct seat *seat, struct gw_actors *a, unsigned number,
-                      struct gw_comm *comm)
+static bool remote_init(struct remote_actor *remote, struct gw_actors *a,
+                        unsigned number, struct gw_comm *comm)
 {
     size_t count = gw__played_count(a->agent.config.unroll);
-    seat->actors = a;
-    seat->number = number;
-    seat->comm = comm;
-    pthread_cond_init(&seat->begun, NULL);
-    seat->policy = malloc(gw__policy_bytes(gw__actors_floats(a)));
-    seat->message = malloc(count * sizeof *seat->message);
-    return seat->policy && seat->message;
+    remote->actors = a;
+    remote->number = number;
+    remote->comm = comm;
+    pthread_cond_init(&remote->begun, NULL);
+    remote->policy = malloc(gw__policy_bytes(gw__actors_floats(a)));
+    remote->message = malloc(count * sizeof *remote->message);
+    return remote->policy && remote->message;
 }
 
 static enum gw_err start_threads(struct gw_actors *a, struct gw_comm **comms,
                                  struct gw_error *why)
 {
     unsigned count = a->config.actors;
-    struct process_world *world = a->inside;
+    struct process_backend *backend = a->inside;
     enum gw_err code = GW_OK;
     bool made = true;
-    if (!world)
+    if (!backend)
         return gw_fail(why, GW_ENOMEM, "%u actors", count);
-    pthread_cond_init(&world->batch, NULL);
+    pthread_cond_init(&backend->batch, NULL);
     for (unsigned i = 0; i < count; i++)
-        made &= seat_init(&world->seats[i], a, i, comms[i]);
+        made &= remote_init(&backend->remotes[i], a, i, comms[i]);
     if (!made)
         return gw_fail(why, GW_ENOMEM, "%u actors", count);
     pthread_mutex_lock(&a->lock);
     for (unsigned i = 0; i < count && !code; i++) {
         begin_actor(a, i);
-        code = gw__thread_start(&world->seats[i].thread, serve_actor,
-                                &world->seats[i], "actors", why);
-        world->started += !code;
+        code = gw__thread_start(&backend->remotes[i].thread, serve_actor,
+                                &backend->remotes[i], "actors", why);
+        backend->started += !code;
     }
     pthread_mutex_unlock(&a->lock);
     return code;
@@ -219,11 +219,12 @@ enum gw_err gw_actors_serve(const struct gw_actors_config *config,
                             struct gw_comm **comms, struct gw_actors **actors,
                             struct gw_error *why)
 {
-    enum gw_err code = gw__actors_make(config, &process_world, actors, why);
+    enum gw_err code = gw__actors_make(config, &process_backend, actors, why);
     if (code)
         return code;
-    (*actors)->inside = calloc(1, sizeof(struct process_world) +
-                                      config->actors * sizeof(struct seat));
+    (*actors)->inside =
+        calloc(1, sizeof(struct process_backend) +
+                      config->actors * sizeof(struct remote_actor));
     code = start_threads(*actors, comms, why);
     if (code)
         gw_actors_destroy(actors);

@@ -22,29 +22,30 @@ struct player {
     bool holds;        /* it is finished and waits for room */
 };
 
-struct virtual_world {
+struct virtual_backend {
     uint64_t now_ns, done_ns; /* done_ns: end of the update */
     struct player players[];
 };
 
 static void begin_actor(struct gw_actors *a, unsigned actor)
 {
-    struct virtual_world *world = a->inside;
-    struct player *p = &world->players[actor];
+    struct virtual_backend *backend = a->inside;
+    struct player *p = &backend->players[actor];
     struct gw__played *played = &a->played[p->number = gw__actors_room(a)];
     gw__actor_play(&p->actor, &a->agent, a->rows, a->config.task.cartpole.limit,
                    played);
     played->version = a->version;
     p->holds = false;
-    p->ready_ns = world->now_ns + gw__actor_duration(&p->actor, &a->config,
-                                                     played->trajectory.count);
+    p->ready_ns =
+        backend->now_ns +
+        gw__actor_duration(&p->actor, &a->config, played->trajectory.count);
 }
 
 /* The next actor to be ready, or NONE. */
 static int next_actor(const struct gw_actors *a)
 {
-    const struct virtual_world *world = a->inside;
-    const struct player *players = world->players;
+    const struct virtual_backend *backend = a->inside;
+    const struct player *players = backend->players;
     int next = NONE;
     for (unsigned i = 0; i < a->config.actors; i++)
         if (!players[i].holds &&
@@ -53,43 +54,43 @@ static int next_actor(const struct gw_actors *a)
     return next;
 }
 
-static void settle_update(struct gw_actors *a)
+static void schedule_update(struct gw_actors *a)
 {
-    struct virtual_world *world = a->inside;
+    struct virtual_backend *backend = a->inside;
     bool computed = a->computes;
-    gw__actors_settle(a);
+    gw__actors_fill_batch(a);
     if (a->computes && !computed)
-        world->done_ns = world->now_ns + a->config.update_ns;
+        backend->done_ns = backend->now_ns + a->config.update_ns;
 }
 
 /* Processes one event; a completed update increments the version. */
 static enum gw_err next_event(struct gw_actors *a, struct gw_error *why)
 {
-    struct virtual_world *world = a->inside;
+    struct virtual_backend *backend = a->inside;
     enum gw_err code = GW_OK;
     int next = next_actor(a);
     /* otherwise there would be a deadlock */
     assert(a->computes || next != NONE);
     if (a->computes &&
-        (next == NONE || world->done_ns <= world->players[next].ready_ns)) {
-        world->now_ns = world->done_ns;
+        (next == NONE || backend->done_ns <= backend->players[next].ready_ns)) {
+        backend->now_ns = backend->done_ns;
         gw__actors_compute(a);
         code = gw__actors_apply(a, why);
         a->busy_ns += a->config.update_ns;
     } else {
-        struct player *player = &world->players[next];
-        world->now_ns = player->ready_ns;
+        struct player *player = &backend->players[next];
+        backend->now_ns = player->ready_ns;
         player->holds = true;
         gw__actors_hold(a, (unsigned)next, player->number);
     }
-    settle_update(a);
+    schedule_update(a);
     return code;
 }
 
 static uint64_t now_ns(const struct gw_actors *a)
 {
-    const struct virtual_world *world = a->inside;
-    return world->now_ns;
+    const struct virtual_backend *backend = a->inside;
+    return backend->now_ns;
 }
 
 static void destroy(struct gw_actors *a)
@@ -97,26 +98,26 @@ static void destroy(struct gw_actors *a)
     free(a->inside);
 }
 
-static const struct gw__actors_world virtual_world = {.begin = begin_actor,
-                                                      .turn = next_event,
-                                                      .now_ns = now_ns,
-                                                      .destroy = destroy};
+static const struct gw__actors_backend virtual_backend = {.begin = begin_actor,
+                                                          .turn = next_event,
+                                                          .now_ns = now_ns,
+                                                          .destroy = destroy};
 
 enum gw_err gw_actors_new(const struct gw_actors_config *config,
                           struct gw_actors **actors, struct gw_error *why)
 {
-    enum gw_err code = gw__actors_make(config, &virtual_world, actors, why);
+    enum gw_err code = gw__actors_make(config, &virtual_backend, actors, why);
     if (code)
         return code;
-    struct virtual_world *world =
-        calloc(1, sizeof *world + config->actors * sizeof *world->players);
-    (*actors)->inside = world;
-    if (!world) {
+    struct virtual_backend *backend =
+        calloc(1, sizeof *backend + config->actors * sizeof *backend->players);
+    (*actors)->inside = backend;
+    if (!backend) {
         gw_actors_destroy(actors);
         return gw_fail(why, GW_ENOMEM, "%u actors", config->actors);
     }
     for (unsigned i = 0; i < config->actors; i++) {
-        gw__actor_init(&world->players[i].actor, config, i);
+        gw__actor_init(&backend->players[i].actor, config, i);
         begin_actor(*actors, i);
     }
     return GW_OK;

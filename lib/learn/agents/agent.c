@@ -37,7 +37,7 @@ void gw__agent_fini(struct gw__agent *agent)
 
 /* Computes the outputs of both heads for step t. */
 static void see(struct gw__agent *agent, const float *rows,
-                const double seen[GW__CARTPOLE_SEEN], size_t t)
+                const double observation[GW__CARTPOLE_OBSERVED], size_t t)
 {
     size_t hidden = agent->config.hidden;
     double *activity = agent->activity + t * hidden;
@@ -47,8 +47,8 @@ static void see(struct gw__agent *agent, const float *rows,
     for (size_t j = 0; j < hidden; j++) {
         const float *row = rows + j * GW__AGENT_WIDTH;
         double sum = (double)row[GW__AGENT_BIAS];
-        for (size_t k = 0; k < GW__CARTPOLE_SEEN; k++)
-            sum += (double)row[k] * seen[k];
+        for (size_t k = 0; k < GW__CARTPOLE_OBSERVED; k++)
+            sum += (double)row[k] * observation[k];
         activity[j] = tanh(sum);
         logit += (double)row[GW__AGENT_POLICY] * activity[j];
         value += (double)row[GW__AGENT_VALUE] * activity[j];
@@ -73,20 +73,20 @@ void gw__agent_play(struct gw__agent *agent, const float *rows,
     trajectory->failed = false;
     while (count < steps && !trajectory->failed) {
         struct gw__step *step = &trajectory->steps[count++];
-        gw__cartpole_look(pole, step->seen);
-        see(agent, rows, step->seen, 0);
+        gw__cartpole_observe(pole, step->observation);
+        see(agent, rows, step->observation, 0);
         step->right = gw_rng_unit(rng) < chance_of(agent->logits[0], true);
         step->chance = chance_of(agent->logits[0], step->right);
         trajectory->failed = !gw__cartpole_push(pole, step->right);
     }
     trajectory->count = count;
-    gw__cartpole_look(pole, trajectory->next);
+    gw__cartpole_observe(pole, trajectory->next);
 }
 
 /* ---- learning ---- */
 
-void gw__agent_judge(struct gw__agent *agent, const float *rows,
-                     const struct gw__trajectory *trajectory)
+void gw__agent_evaluate(struct gw__agent *agent, const float *rows,
+                        const struct gw__trajectory *trajectory)
 {
     const struct gw__agent_config *config = &agent->config;
     size_t count = trajectory->count;
@@ -99,7 +99,7 @@ void gw__agent_judge(struct gw__agent *agent, const float *rows,
                                          .ratios = agent->ratios};
     for (size_t t = 0; t < count; t++) {
         const struct gw__step *step = &trajectory->steps[t];
-        see(agent, rows, step->seen, t);
+        see(agent, rows, step->observation, t);
         agent->ratios[t] =
             config->plain
                 ? 1
@@ -108,7 +108,7 @@ void gw__agent_judge(struct gw__agent *agent, const float *rows,
     see(agent, rows, trajectory->next, count);
     if (trajectory->failed)
         agent->values[count] = 0;
-    targets->judge(&unrolled, agent->targets, agent->advantages);
+    targets->compute(&unrolled, agent->targets, agent->advantages);
 }
 
 /* Adds the gradient to each hidden unit's row, from the slopes at both
@@ -125,8 +125,8 @@ static void add_row_gradient(const struct gw__agent *agent, const float *rows,
         double by_sum = ((double)row[GW__AGENT_POLICY] * by_logit +
                          (double)row[GW__AGENT_VALUE] * by_value) *
                         (1 - activity[j] * activity[j]);
-        for (size_t k = 0; k < GW__CARTPOLE_SEEN; k++)
-            into[k] += by_sum * step->seen[k];
+        for (size_t k = 0; k < GW__CARTPOLE_OBSERVED; k++)
+            into[k] += by_sum * step->observation[k];
         into[GW__AGENT_BIAS] += by_sum;
         into[GW__AGENT_POLICY] += by_logit * activity[j];
         into[GW__AGENT_VALUE] += by_value * activity[j];
@@ -150,7 +150,7 @@ void gw__agent_learn(struct gw__agent *agent, const float *rows,
     *losses = (struct gw__agent_losses){0};
     for (size_t t = 0; t < trajectory->count; t++) {
         const struct gw__step *step = &trajectory->steps[t];
-        see(agent, rows, step->seen, t);
+        see(agent, rows, step->observation, t);
         double logit = agent->logits[t], right = chance_of(logit, true);
         double error = agent->values[t] - agent->targets[t];
         losses->policy +=

@@ -26,7 +26,7 @@
 #include <gradwire/actors.h>
 
 enum {
-    GW__AGENT_BIAS = GW__CARTPOLE_SEEN,
+    GW__AGENT_BIAS = GW__CARTPOLE_OBSERVED,
     GW__AGENT_POLICY,
     GW__AGENT_VALUE,
     GW__AGENT_WIDTH /* floats per row */
@@ -41,7 +41,7 @@ struct gw__agent_config {
 };
 
 struct gw__step {
-    double seen[GW__CARTPOLE_SEEN];
+    double observation[GW__CARTPOLE_OBSERVED];
     double chance; /* of the action, by the acting policy */
     bool right;
 };
@@ -49,8 +49,9 @@ struct gw__step {
 struct gw__trajectory {
     struct gw__step *steps; /* room for config.unroll */
     size_t count;
-    double next[GW__CARTPOLE_SEEN]; /* the observation after the last step */
-    bool failed;                    /* in the last step */
+    double
+        next[GW__CARTPOLE_OBSERVED]; /* the observation after the last step */
+    bool failed;                     /* in the last step */
 };
 
 /* Sums over steps. */
@@ -80,10 +81,11 @@ void gw__agent_play(struct gw__agent *agent, const float *rows,
                     struct gw__cartpole *pole, struct gw_rng *rng, size_t steps,
                     struct gw__trajectory *trajectory);
 /* Evaluates a trajectory with these parameters: targets and advantages. */
-void gw__agent_judge(struct gw__agent *agent, const float *rows,
-                     const struct gw__trajectory *trajectory);
-/* Computes the loss from the results of gw__agent_judge, which stay unchanged,
- * and adds its gradient to `gradient` (as long as rows; may be NULL). */
+void gw__agent_evaluate(struct gw__agent *agent, const float *rows,
+                        const struct gw__trajectory *trajectory);
+/* Computes the loss from the results of gw__agent_evaluate, which stay
+ * unchanged, and adds its gradient to `gradient` (as long as rows; may be
+ * NULL). */
 void gw__agent_learn(struct gw__agent *agent, const float *rows,
                      const struct gw__trajectory *trajectory, double *gradient,
                      struct gw__agent_losses *losses);

@@ -35,11 +35,11 @@ bool gw__cartpole_push(struct gw__cartpole *pole, bool right)
     return fabs(pole->x) <= x_end && fabs(pole->angle) <= angle_end;
 }
 
-void gw__cartpole_look(const struct gw__cartpole *pole,
-                       double seen[GW__CARTPOLE_SEEN])
+void gw__cartpole_observe(const struct gw__cartpole *pole,
+                          double observation[GW__CARTPOLE_OBSERVED])
 {
-    seen[0] = pole->x / x_end;
-    seen[1] = pole->v / 2;
-    seen[2] = pole->angle / angle_end;
-    seen[3] = pole->spin / 2;
+    observation[0] = pole->x / x_end;
+    observation[1] = pole->v / 2;
+    observation[2] = pole->angle / angle_end;
+    observation[3] = pole->spin / 2;
 }

@@ -20,7 +20,7 @@
 
 #include <gradwire/base.h>
 
-enum { GW__CARTPOLE_SEEN = 4 };
+enum { GW__CARTPOLE_OBSERVED = 4 };
 
 struct gw__cartpole {
     double x, v, angle, spin;
@@ -31,7 +31,7 @@ void gw__cartpole_begin(struct gw__cartpole *pole, struct gw_rng *rng);
 /* Applies a push. False: the episode has failed. */
 bool gw__cartpole_push(struct gw__cartpole *pole, bool right);
 /* The observation: the whole state, scaled to about 1. */
-void gw__cartpole_look(const struct gw__cartpole *pole,
-                       double seen[GW__CARTPOLE_SEEN]);
+void gw__cartpole_observe(const struct gw__cartpole *pole,
+                          double observation[GW__CARTPOLE_OBSERVED]);
 
 #endif

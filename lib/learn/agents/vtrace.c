@@ -29,4 +29,4 @@ static void compute_targets(const struct gw_unrolled *v, double *targets,
     }
 }
 
-const struct gw_targets gw_vtrace = {.judge = compute_targets};
+const struct gw_targets gw_vtrace = {.compute = compute_targets};

@@ -6,7 +6,8 @@
  * line is parsed once, in one piece, and the memory needed is one block plus
  * the data set.
  *
- * Continue with libsvm_row.c (one line) and grow.c (memory and labels).
+ * Continue with libsvm_row.c (one line) and dataset_builder.c (memory and
+ * labels).
  */
 #include "reader.h"
 
@@ -66,8 +67,8 @@ static enum gw_err read_some(struct source *source, char *into, size_t room,
     return GW_OK;
 }
 
-static enum gw_err reserve_block(struct gw__growing *g, struct block *block,
-                                 struct gw_error *why)
+static enum gw_err reserve_block(struct gw__dataset_builder *g,
+                                 struct block *block, struct gw_error *why)
 {
     enum { BLOCK_BYTES = 1 << 18 };
     /* One byte stays free for a missing final newline. */
@@ -86,10 +87,10 @@ static enum gw_err reserve_block(struct gw__growing *g, struct block *block,
 }
 
 /* Parses the complete lines of the block and moves the rest to its front. */
-static enum gw_err take_lines(struct gw__growing *g, struct block *block,
-                              enum gw_index_base base,
-                              const struct gw__line_visitor *visitor,
-                              struct gw_error *why)
+static enum gw_err parse_lines(struct gw__dataset_builder *g,
+                               struct block *block, enum gw_index_base base,
+                               const struct gw__line_visitor *visitor,
+                               struct gw_error *why)
 {
     assert(block->bytes);
     const char *line = block->bytes;
@@ -115,10 +116,11 @@ static enum gw_err take_lines(struct gw__growing *g, struct block *block,
     return code;
 }
 
-static enum gw_err take_block(struct gw__growing *g, struct source *source,
-                              struct block *block, enum gw_index_base base,
-                              const struct gw__line_visitor *visitor,
-                              struct gw_error *why)
+static enum gw_err parse_block(struct gw__dataset_builder *g,
+                               struct source *source, struct block *block,
+                               enum gw_index_base base,
+                               const struct gw__line_visitor *visitor,
+                               struct gw_error *why)
 {
     size_t got = 0;
     enum gw_err code = reserve_block(g, block, why);
@@ -132,18 +134,18 @@ static enum gw_err take_block(struct gw__growing *g, struct source *source,
     block->at_end = got == 0;
     if (block->at_end && block->filled > 0)
         block->bytes[block->filled++] = '\n';
-    return take_lines(g, block, base, visitor, why);
+    return parse_lines(g, block, base, visitor, why);
 }
 
-static enum gw_err take_all(struct gw__growing *g, struct source *source,
-                            enum gw_index_base base,
-                            const struct gw__line_visitor *visitor,
-                            struct gw_error *why)
+static enum gw_err parse_all(struct gw__dataset_builder *g,
+                             struct source *source, enum gw_index_base base,
+                             const struct gw__line_visitor *visitor,
+                             struct gw_error *why)
 {
     struct block block = {0};
     enum gw_err code = GW_OK;
     while (!code && !block.at_end)
-        code = take_block(g, source, &block, base, visitor, why);
+        code = parse_block(g, source, &block, base, visitor, why);
     free(block.bytes);
     return code;
 }
@@ -152,24 +154,24 @@ static enum gw_err read_source(struct source *source, const char *name,
                                enum gw_index_base base, bool targets,
                                struct gw_dataset **data, struct gw_error *why)
 {
-    struct gw__growing growing;
-    enum gw_err code = gw__growing_init(&growing, name, targets, why);
+    struct gw__dataset_builder builder;
+    enum gw_err code = gw__dataset_builder_init(&builder, name, targets, why);
     if (code)
         return code;
-    code = take_all(&growing, source, base, NULL, why);
+    code = parse_all(&builder, source, base, NULL, why);
     if (!code)
-        code = gw__growing_finish(&growing, base, data, why);
-    gw__growing_fini(&growing);
+        code = gw__dataset_builder_finish(&builder, base, data, why);
+    gw__dataset_builder_fini(&builder);
     return code;
 }
 
-enum gw_err gw__libsvm_visit(struct gw__growing *g, int fd,
+enum gw_err gw__libsvm_visit(struct gw__dataset_builder *g, int fd,
                              enum gw_index_base base,
                              const struct gw__line_visitor *visitor,
                              struct gw_error *why)
 {
     struct source source = {.fd = fd, .bytes_left = SIZE_MAX};
-    return take_all(g, &source, base, visitor, why);
+    return parse_all(g, &source, base, visitor, why);
 }
 
 static enum gw_err load_file(const char *path, enum gw_index_base base,

@@ -21,7 +21,7 @@
 #include <string.h>
 
 struct line {
-    struct gw__growing *g;
+    struct gw__dataset_builder *g;
     const char *begin;
     enum gw_index_base base;
     struct gw_error *why;
@@ -80,7 +80,7 @@ static enum gw_err read_label(const struct line *line, const char **at,
         return wrong(line, *at, "the label must be a number, then a blank");
     if (!isfinite(value))
         return wrong(line, begin, "the label is too large");
-    enum gw_err code = gw__growing_label(line->g, value, id, line->why);
+    enum gw_err code = gw__dataset_builder_label(line->g, value, id, line->why);
     return code;
 }
 
@@ -156,8 +156,8 @@ static enum gw_err refuse_repeated(const struct line *line, size_t nonzeros)
 {
     uint32_t index = 0;
     bool found = false;
-    enum gw_err code =
-        gw__growing_repeated(line->g, nonzeros, &index, &found, line->why);
+    enum gw_err code = gw__dataset_builder_repeated(line->g, nonzeros, &index,
+                                                    &found, line->why);
     if (code || !found)
         return code;
     return wrong(line, find_second(line->begin, index),
@@ -167,7 +167,7 @@ static enum gw_err refuse_repeated(const struct line *line, size_t nonzeros)
 static enum gw_err read_entries(const struct line *line, const char *at,
                                 size_t *count)
 {
-    struct gw__growing *g = line->g;
+    struct gw__dataset_builder *g = line->g;
     uint32_t *index = g->data->index + g->data->nonzeros;
     float *value = g->data->value + g->data->nonzeros;
     size_t n = 0;
@@ -187,7 +187,7 @@ static enum gw_err read_entries(const struct line *line, const char *at,
     return ascending ? GW_OK : refuse_repeated(line, n);
 }
 
-enum gw_err gw__libsvm_row(struct gw__growing *g, const char *begin,
+enum gw_err gw__libsvm_row(struct gw__dataset_builder *g, const char *begin,
                            const char *end, enum gw_index_base base,
                            struct gw_error *why)
 {
@@ -201,10 +201,10 @@ enum gw_err gw__libsvm_row(struct gw__growing *g, const char *begin,
     if (!code)
         code = skip_qid(&line, &at);
     if (!code)
-        code = gw__growing_reserve(g, (size_t)(end - at) / 4 + 1, why);
+        code = gw__dataset_builder_reserve(g, (size_t)(end - at) / 4 + 1, why);
     if (!code)
         code = read_entries(&line, at, &nonzeros);
     if (!code)
-        gw__growing_row(g, label, nonzeros);
+        gw__dataset_builder_row(g, label, nonzeros);
     return code;
 }

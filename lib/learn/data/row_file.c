@@ -64,7 +64,8 @@ static enum gw_err begin_reader(const struct gw__row_file *file,
     enum gw_err code =
         gw__row_reader_begin(reader, file->path, file->targets, why);
     for (unsigned c = 0; fresh && c < shape->class_count && !code; c++)
-        code = gw__growing_label(&reader->rows, shape->classes[c], &id, why);
+        code = gw__dataset_builder_label(&reader->rows, shape->classes[c], &id,
+                                         why);
     return code;
 }
 
@@ -96,18 +97,19 @@ enum gw_err gw__row_reader_begin(struct gw__row_reader *reader,
                                  struct gw_error *why)
 {
     enum gw_err code =
-        reader->rows.data ? GW_OK
-                          : gw__growing_init(&reader->rows, name, targets, why);
+        reader->rows.data
+            ? GW_OK
+            : gw__dataset_builder_init(&reader->rows, name, targets, why);
     if (!code)
         reader->rows.data->rows = reader->rows.data->nonzeros = 0;
     return code;
 }
 
-enum gw_err gw__row_reader_take(struct gw__row_reader *reader, int fd,
+enum gw_err gw__row_reader_read(struct gw__row_reader *reader, int fd,
                                 const uint64_t *offsets, size_t count,
                                 struct gw_error *why)
 {
-    struct gw__growing *g = &reader->rows;
+    struct gw__dataset_builder *g = &reader->rows;
     size_t bytes = (size_t)(offsets[count] - offsets[0]);
     size_t wanted = g->data->rows + count;
     if (!reserve_text(reader, bytes + 1))
@@ -137,7 +139,7 @@ static enum gw_err read_run(struct gw__row_file *file,
 {
     const uint64_t *offsets = file->index.offsets + first;
     enum gw_err code =
-        gw__row_reader_take(reader, file->fd, offsets, count, why);
+        gw__row_reader_read(reader, file->fd, offsets, count, why);
     if (code)
         return code == GW_ENOMEM ? code : changed(file, why);
     atomic_fetch_add(&file->bytes_read, offsets[count] - offsets[0]);
@@ -145,7 +147,8 @@ static enum gw_err read_run(struct gw__row_file *file,
 }
 
 /* Checks the parsed rows against the index: a changed file may still parse. */
-static bool fits(const struct gw__row_file *file, const struct gw__growing *g)
+static bool fits(const struct gw__row_file *file,
+                 const struct gw__dataset_builder *g)
 {
     const struct gw_dataset *shape = &file->index.shape;
     uint32_t low = (uint32_t)shape->index_base;
@@ -186,7 +189,7 @@ enum gw_err gw__row_file_read(struct gw__row_file *file,
 void gw__row_reader_fini(struct gw__row_reader *reader)
 {
     if (reader->rows.data)
-        gw__growing_fini(&reader->rows);
+        gw__dataset_builder_fini(&reader->rows);
     free(reader->text);
     *reader = (struct gw__row_reader){.text = NULL};
 }

@@ -29,7 +29,7 @@ void gw__row_file_close(struct gw__row_file **file);
 
 /* The last rows read by one thread. Zero it before the first use. */
 struct gw__row_reader {
-    struct gw__growing rows; /* rows.data: the rows read, from row 0 */
+    struct gw__dataset_builder rows; /* rows.data: the rows read, from row 0 */
     char *text;
     size_t capacity;
 };
@@ -47,7 +47,7 @@ GW_MUST_CHECK enum gw_err gw__row_reader_begin(struct gw__row_reader *reader,
                                                struct gw_error *why);
 /* Appends `count` adjacent rows: the text of row i is from offsets[i] to
  * offsets[i + 1]. GW_EDATA: a text is not a valid row. */
-GW_MUST_CHECK enum gw_err gw__row_reader_take(struct gw__row_reader *reader,
+GW_MUST_CHECK enum gw_err gw__row_reader_read(struct gw__row_reader *reader,
                                               int fd, const uint64_t *offsets,
                                               size_t count,
                                               struct gw_error *why);

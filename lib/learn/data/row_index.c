@@ -141,7 +141,7 @@ struct making {
 };
 
 /* Records the row's offset and drops its contents. */
-static enum gw_err add_row(void *context, struct gw__growing *g,
+static enum gw_err add_row(void *context, struct gw__dataset_builder *g,
                            uint64_t offset, struct gw_error *why)
 {
     struct making *m = context;
@@ -167,8 +167,8 @@ static enum gw_err add_row(void *context, struct gw__growing *g,
 }
 
 static enum gw_err assemble(struct gw__row_index *index,
-                            const struct gw__growing *g, struct making *m,
-                            const struct row_header *about,
+                            const struct gw__dataset_builder *g,
+                            struct making *m, const struct row_header *about,
                             struct gw_error *why)
 {
     struct row_header header = *about;
@@ -202,17 +202,17 @@ static enum gw_err make_index(struct gw__row_index *index, const char *path,
 {
     struct making making = {0};
     const struct gw__line_visitor visitor = {add_row, &making};
-    struct gw__growing growing;
-    enum gw_err code = gw__growing_init(&growing, path, targets, why);
+    struct gw__dataset_builder builder;
+    enum gw_err code = gw__dataset_builder_init(&builder, path, targets, why);
     if (code)
         return code;
-    code = gw__libsvm_visit(&growing, fd, GW_BASE_AUTO, &visitor, why);
+    code = gw__libsvm_visit(&builder, fd, GW_BASE_AUTO, &visitor, why);
     if (!code && making.rows == 0)
         code = gw_fail(why, GW_EDATA, "%s: the file has no row", path);
     if (!code)
-        code = assemble(index, &growing, &making, about, why);
+        code = assemble(index, &builder, &making, about, why);
     free(making.offsets);
-    gw__growing_fini(&growing);
+    gw__dataset_builder_fini(&builder);
     return code;
 }
 

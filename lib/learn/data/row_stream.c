@@ -180,23 +180,23 @@ enum gw_err gw__row_stream_read(struct gw__row_stream *stream,
                                 size_t count, size_t *got, struct gw_error *why)
 {
     bool over;
-    uint64_t come = count_arrived(stream, &over);
+    uint64_t arrived = count_arrived(stream, &over);
     *got = 0;
-    if (!over && come < first + count)
+    if (!over && arrived < first + count)
         return gw_fail(why, GW_PENDING,
                        "row %llu of the stream has not arrived",
                        (unsigned long long)(first + count));
     enum gw_err code = gw__row_reader_begin(reader, "the stream", true, why);
-    if (code || first >= come)
+    if (code || first >= arrived)
         return code;
-    *got = first + count > come ? (size_t)(come - first) : count;
+    *got = first + count > arrived ? (size_t)(arrived - first) : count;
     uint64_t *offsets = malloc((*got + 1) * sizeof *offsets);
     if (!offsets)
         return gw_fail(why, GW_ENOMEM, "%zu rows of the stream", *got);
     code = read_offsets(stream, offsets, first, *got, why);
     reader->rows.line = (size_t)first;
     if (!code)
-        code = gw__row_reader_take(reader, stream->rows, offsets, *got, why);
+        code = gw__row_reader_read(reader, stream->rows, offsets, *got, why);
     if (!code)
         atomic_fetch_add(&stream->bytes_read, offsets[*got] - offsets[0]);
     free(offsets);

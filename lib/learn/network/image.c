@@ -180,9 +180,9 @@ void gw__maxpool(const struct gw__image_shape *shape, const float *x, float *y)
 void gw__maxpool_back(const struct gw__image_shape *shape, const float *x,
                       const float *dy, float *dx)
 {
-    size_t size = size_of(&shape->out), taken = size_of(&shape->in);
-    memset(dx, 0, shape->rows * taken * sizeof *dx);
-    for (size_t r = 0; r < shape->rows; r++, x += taken, dx += taken)
+    size_t size = size_of(&shape->out), in_size = size_of(&shape->in);
+    memset(dx, 0, shape->rows * in_size * sizeof *dx);
+    for (size_t r = 0; r < shape->rows; r++, x += in_size, dx += in_size)
         for (size_t k = 0; k < size; k++)
             dx[largest(shape, x, corner_of(shape, k))] += *dy++;
 }

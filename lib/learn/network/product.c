@@ -47,7 +47,7 @@ static const struct gw__product_kind *now(void)
     return kind;
 }
 
-bool gw__product_use(const char *name)
+bool gw__product_select(const char *name)
 {
     const struct gw__product_kind *kind =
         name ? find_kind(name) : choose_kind();

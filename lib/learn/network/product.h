@@ -37,7 +37,7 @@ extern const struct gw__product_kind gw__product_blas, gw__product_avx2,
 const struct gw__product_kind *const *gw__product_kinds(void);
 /* Selects an implementation for all threads. NULL: $GRADWIRE_PRODUCT or the
  * best. False: unknown here. */
-bool gw__product_use(const char *name);
+bool gw__product_select(const char *name);
 /* The name of the selected implementation. */
 const char *gw__product_name(void);
 

@@ -91,14 +91,15 @@ static unsigned largest_of(const float *z, unsigned classes)
  * losses keep their digits. A row with a NaN has no correct answer; its loss
  * and slopes are NaN. */
 static void softmax_loss(const float *z, unsigned classes, uint32_t label,
-                         double scale, float *slopes, struct gw__judged *judged)
+                         double scale, float *slopes,
+                         struct gw__loss_sum *loss_sum)
 {
     unsigned best = largest_of(z, classes);
     double largest = (double)z[best], rest = 0;
     for (unsigned k = 0; k < classes; k++)
         rest += k == best ? 0 : exp((double)z[k] - largest);
-    judged->loss += log1p(rest) + (largest - (double)z[label]);
-    judged->right += best == label && !isnan(largest);
+    loss_sum->loss += log1p(rest) + (largest - (double)z[label]);
+    loss_sum->right += best == label && !isnan(largest);
     if (!slopes)
         return;
     double share = scale / (1 + rest);
@@ -110,13 +111,14 @@ static void softmax_loss(const float *z, unsigned classes, uint32_t label,
 
 void gw__softmax(const struct gw__rows *rows, const float *scores,
                  unsigned classes, double scale, float *slopes,
-                 struct gw__judged *judged)
+                 struct gw__loss_sum *loss_sum)
 {
     for (size_t i = 0; i < rows->count; i++) {
         float *slope = slopes ? slopes + i * classes : NULL;
         if (rows->row[i] != GW__NO_ROW)
             softmax_loss(scores + i * classes, classes,
-                         rows->data->label[rows->row[i]], scale, slope, judged);
+                         rows->data->label[rows->row[i]], scale, slope,
+                         loss_sum);
         else if (slope)
             memset(slope, 0, classes * sizeof *slope);
     }

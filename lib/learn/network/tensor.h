@@ -70,7 +70,7 @@ void gw__embedding_weight(const struct gw__vocabulary *vocabulary,
 
 /* ---- loss ---- */
 
-struct gw__judged {
+struct gw__loss_sum {
     double loss; /* summed over the rows */
     uint64_t right;
 };
@@ -79,6 +79,6 @@ struct gw__judged {
  * *judged. If not NULL, `slopes` becomes the gradient of scale * loss. */
 void gw__softmax(const struct gw__rows *rows, const float *scores,
                  unsigned classes, double scale, float *slopes,
-                 struct gw__judged *judged);
+                 struct gw__loss_sum *loss_sum);
 
 #endif

@@ -74,7 +74,8 @@ check_parallel_config(const struct gw_parallel_config *config,
 
 /* ---- this rank's part of the network ---- */
 
-static unsigned piece_of(const struct gw_parallel *parallel, unsigned chunk)
+static unsigned virtual_stage_of(const struct gw_parallel *parallel,
+                                 unsigned chunk)
 {
     return chunk * parallel->layout->options.mesh.pipe + parallel->axes.p;
 }
@@ -85,10 +86,10 @@ static void list_operators(struct gw_parallel *parallel, unsigned *first)
 {
     const struct gw_layout *layout = parallel->layout;
     for (unsigned c = 0; c < parallel->chunks; c++) {
-        unsigned piece = piece_of(parallel, c);
+        unsigned virtual_stage = virtual_stage_of(parallel, c);
         first[c] = parallel->operator_count;
-        for (unsigned i = layout->piece_begin[piece];
-             i < layout->piece_begin[piece + 1]; i++)
+        for (unsigned i = layout->virtual_begin[virtual_stage];
+             i < layout->virtual_begin[virtual_stage + 1]; i++)
             parallel->operators[parallel->operator_count++] = i;
     }
 }
@@ -98,7 +99,7 @@ static enum gw_err begin_weights(struct gw_parallel *parallel,
 {
     for (unsigned i = 0; i < parallel->operator_count; i++) {
         unsigned index = parallel->operators[i];
-        size_t count = parallel->layout->placed[index].parameters_local;
+        size_t count = parallel->layout->op_layouts[index].parameters_local;
         if (count == 0)
             continue;
         float *values = malloc(count * sizeof *values);
@@ -136,14 +137,15 @@ static enum gw_err make_shards(struct gw_parallel *parallel,
     return err ? err : begin_weights(parallel, why);
 }
 
-static enum gw_err make_parts(struct gw_parallel *parallel,
-                              const unsigned *first, struct gw_error *why)
+static enum gw_err make_model_chunks(struct gw_parallel *parallel,
+                                     const unsigned *first,
+                                     struct gw_error *why)
 {
     enum gw_err err = GW_OK;
     for (unsigned c = 0; !err && c < parallel->chunks; c++) {
-        struct gw__part_config part = {
+        struct gw__model_chunk_config config = {
             .layout = parallel->layout,
-            .piece = piece_of(parallel, c),
+            .virtual_stage = virtual_stage_of(parallel, c),
             .tensor = parallel->axes.tensor,
             .place = parallel->axes.t,
             .shards = parallel->shards,
@@ -151,7 +153,7 @@ static enum gw_err make_parts(struct gw_parallel *parallel,
             .scale = 1.0 / parallel->layout->options.batch,
             .algo = parallel->config.algo,
         };
-        err = gw__part_new(&part, &parallel->parts[c], why);
+        err = gw__model_chunk_new(&config, &parallel->model_chunks[c], why);
     }
     return err;
 }
@@ -165,8 +167,8 @@ static enum gw_err make_messages(struct gw_parallel *parallel,
 {
     size_t elements = 0;
     for (unsigned c = 1; c < parallel->chunks; c++)
-        elements += gw__part_message(parallel->layout, c - 1) +
-                    gw__part_gradient_message(parallel->layout, c - 1);
+        elements += gw__model_chunk_message(parallel->layout, c - 1) +
+                    gw__model_chunk_grad_message(parallel->layout, c - 1);
     if (elements == 0)
         return GW_OK;
     parallel->messages =
@@ -178,9 +180,9 @@ static enum gw_err make_messages(struct gw_parallel *parallel,
         for (unsigned m = 0; m < parallel->micros; m++) {
             size_t at = gw__parallel_at(parallel, c, m);
             parallel->activations[at] = next;
-            next += gw__part_message(parallel->layout, c - 1);
+            next += gw__model_chunk_message(parallel->layout, c - 1);
             parallel->gradients[at] = next;
-            next += gw__part_gradient_message(parallel->layout, c - 1);
+            next += gw__model_chunk_grad_message(parallel->layout, c - 1);
         }
     return GW_OK;
 }
@@ -217,12 +219,12 @@ allocate_parallel(const struct gw_parallel_config *config)
     made->micros = layout->options.micros;
     size_t slots = (size_t)made->chunks * made->micros;
     made->operators = calloc(layout->operator_count, sizeof *made->operators);
-    made->parts = calloc(made->chunks, sizeof(struct gw__part *));
+    made->model_chunks = calloc(made->chunks, sizeof(struct gw__model_chunk *));
     made->tapes = calloc(slots, sizeof(struct gw__tape *));
     made->activations = calloc(slots, sizeof(float *));
     made->gradients = calloc(slots, sizeof(float *));
     made->weights_added = calloc(made->chunks, sizeof *made->weights_added);
-    if (!made->operators || !made->parts || !made->tapes ||
+    if (!made->operators || !made->model_chunks || !made->tapes ||
         !made->activations || !made->gradients || !made->weights_added)
         gw_parallel_destroy(&made);
     return made;
@@ -247,7 +249,7 @@ enum gw_err gw_parallel_new(const struct gw_parallel_config *config,
         err = make_shards(made, why);
     }
     if (!err)
-        err = make_parts(made, first, why);
+        err = make_model_chunks(made, first, why);
     if (!err)
         err = make_pipe(made, why);
     if (err)
@@ -267,11 +269,11 @@ void gw_parallel_destroy(struct gw_parallel **parallel)
     gw__shards_destroy(&gone->shards);
     gw__axes_fini(&gone->axes);
     gw__parallel_drop_tapes(gone);
-    for (unsigned c = 0; gone->parts && c < gone->chunks; c++)
-        gw__part_destroy(&gone->parts[c]);
+    for (unsigned c = 0; gone->model_chunks && c < gone->chunks; c++)
+        gw__model_chunk_destroy(&gone->model_chunks[c]);
     gw_free(gone->messages);
     free(gone->operators);
-    free(gone->parts);
+    free(gone->model_chunks);
     free(gone->tapes);
     free(gone->activations);
     free(gone->gradients);

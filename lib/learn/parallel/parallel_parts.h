@@ -17,7 +17,7 @@
 #ifndef GW__PARALLEL_PARTS_H
 #define GW__PARALLEL_PARTS_H
 
-#include "learn/network/part.h"
+#include "learn/network/model_chunk.h"
 
 #include <gradwire/parallel.h>
 
@@ -48,9 +48,9 @@ struct gw_parallel {
     unsigned *operators; /* of this rank, in the order of the forward pass */
     unsigned operator_count;
     struct gw__shards *shards;
-    struct gw__part **parts; /* one per chunk */
-    struct gw__tape **tapes; /* chunk * micros + micro: in use */
-    struct gw_pipe *pipe;    /* NULL: one stage */
+    struct gw__model_chunk **model_chunks; /* one per chunk */
+    struct gw__tape **tapes;               /* chunk * micros + micro: in use */
+    struct gw_pipe *pipe;                  /* NULL: one stage */
     /* one stage only, chunk * micros + micro: a chunk's input and its
      * gradient */
     float **activations;
@@ -61,7 +61,7 @@ struct gw_parallel {
     const uint32_t *rows; /* of this data coordinate */
     /* for each chunk: number of passes B or W so far */
     unsigned *weights_added;
-    struct gw__judged judged;
+    struct gw__loss_sum loss_sum;
     uint64_t collectives; /* conversions before the step */
     /* over all steps */
     struct gw_parallel_counts counts;
@@ -94,9 +94,9 @@ enum gw_err gw__parallel_fail(struct gw_parallel *parallel, enum gw_err code,
                               struct gw_error *own);
 /* Adds up loss and correct answers over all ranks; loss becomes the mean of
  * `rows`. GW_EWRONG: training diverges. */
-GW_MUST_CHECK enum gw_err gw__parallel_judge(struct gw_parallel *parallel,
-                                             size_t rows,
-                                             struct gw_parallel_report *report,
-                                             struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__parallel_reduce_loss(struct gw_parallel *parallel, size_t rows,
+                         struct gw_parallel_report *report,
+                         struct gw_error *why);
 
 #endif

@@ -42,12 +42,12 @@ static uint64_t hash_layout(const struct gw_layout *layout)
     hash = mix_in(hash, options->chunks);
     for (unsigned i = 0; i < layout->operator_count; i++) {
         const struct gw_operator *op = &layout->network->operators[i];
-        const struct gw_placed *placed = &layout->placed[i];
+        const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
         hash = mix_in(hash, op->kind);
         hash = mix_in(hash, op->in);
         hash = mix_in(hash, op->out);
-        hash = mix_in(hash, placed->split);
-        hash = mix_in(hash, placed->piece);
+        hash = mix_in(hash, op_layout->split);
+        hash = mix_in(hash, op_layout->virtual_stage);
     }
     return hash;
 }

@@ -38,13 +38,14 @@ static bool is_hopeless(const struct gw_parallel *parallel, double loss)
     return !(loss <= 1e6 * log(parallel->layout->network->classes));
 }
 
-enum gw_err gw__parallel_judge(struct gw_parallel *parallel, size_t rows,
-                               struct gw_parallel_report *report,
-                               struct gw_error *why)
+enum gw_err gw__parallel_reduce_loss(struct gw_parallel *parallel, size_t rows,
+                                     struct gw_parallel_report *report,
+                                     struct gw_error *why)
 {
     enum { LOSS, RIGHT, DIVERGED, SUMS };
     struct gw_comm *comm = parallel->config.comm;
-    double mine[SUMS] = {parallel->judged.loss, (double)parallel->judged.right,
+    double mine[SUMS] = {parallel->loss_sum.loss,
+                         (double)parallel->loss_sum.right,
                          gw__shards_diverged(parallel->shards)};
     double all[SUMS] = {0};
     enum gw_err err = gw_allreduce(comm, mine, all, SUMS, GW_F64, GW_SUM);
@@ -117,7 +118,7 @@ static uint64_t collectives_of(const struct gw_parallel *parallel)
 {
     uint64_t sum = 0;
     for (unsigned c = 0; c < parallel->chunks; c++)
-        sum += parallel->parts[c]->collectives;
+        sum += parallel->model_chunks[c]->collectives;
     return sum;
 }
 
@@ -127,7 +128,7 @@ static void begin_step(struct gw_parallel *parallel,
     size_t mine = (size_t)parallel->layout->rows * parallel->micros;
     parallel->data = data;
     parallel->rows = rows + parallel->axes.d * mine;
-    parallel->judged = (struct gw__judged){0};
+    parallel->loss_sum = (struct gw__loss_sum){0};
     memset(parallel->weights_added, 0,
            parallel->chunks * sizeof *parallel->weights_added);
     parallel->collectives = collectives_of(parallel);
@@ -206,8 +207,8 @@ enum gw_err gw_parallel_step(struct gw_parallel *parallel,
         err = gw__parallel_fail(parallel, err, &own);
     } else {
         end_step(parallel, report);
-        err = gw__parallel_judge(parallel, parallel->layout->options.batch,
-                                 report, &own);
+        err = gw__parallel_reduce_loss(
+            parallel, parallel->layout->options.batch, report, &own);
     }
     if (!err)
         emit_step(parallel, report);

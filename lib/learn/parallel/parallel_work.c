@@ -10,14 +10,14 @@ static size_t elements(void *context, unsigned after, unsigned micro)
 {
     const struct gw_parallel *parallel = context;
     (void)micro;
-    return gw__part_message(parallel->layout, after);
+    return gw__model_chunk_message(parallel->layout, after);
 }
 
 static size_t gradient_elements(void *context, unsigned after, unsigned micro)
 {
     const struct gw_parallel *parallel = context;
     (void)micro;
-    return gw__part_gradient_message(parallel->layout, after);
+    return gw__model_chunk_grad_message(parallel->layout, after);
 }
 
 static struct gw__rows rows_of(const struct gw_parallel *parallel,
@@ -33,17 +33,17 @@ static enum gw_err forward(void *context, unsigned chunk, unsigned micro,
                            const float *in, float *out, struct gw_error *why)
 {
     struct gw_parallel *parallel = context;
-    struct gw__part *part = parallel->parts[chunk];
+    struct gw__model_chunk *model = parallel->model_chunks[chunk];
     struct gw__tape **tape =
         &parallel->tapes[gw__parallel_at(parallel, chunk, micro)];
     struct gw__rows rows = rows_of(parallel, micro);
-    struct gw__part_pass pass = {.kind = GW_FORWARD,
-                                 .rows = &rows,
-                                 .in = in,
-                                 .out = out,
-                                 .judged = &parallel->judged};
-    enum gw_err err = gw__part_take(part, tape, why);
-    return err ? err : gw__part_forward(part, *tape, &pass, why);
+    struct gw__model_chunk_pass pass = {.kind = GW_FORWARD,
+                                        .rows = &rows,
+                                        .in = in,
+                                        .out = out,
+                                        .loss_sum = &parallel->loss_sum};
+    enum gw_err err = gw__tape_acquire(model, tape, why);
+    return err ? err : gw__model_chunk_forward(model, *tape, &pass, why);
 }
 
 static enum gw_err backward(void *context, unsigned chunk, unsigned micro,
@@ -51,21 +51,21 @@ static enum gw_err backward(void *context, unsigned chunk, unsigned micro,
                             float *grad_in, struct gw_error *why)
 {
     struct gw_parallel *parallel = context;
-    struct gw__part *part = parallel->parts[chunk];
+    struct gw__model_chunk *model = parallel->model_chunks[chunk];
     struct gw__tape **tape =
         &parallel->tapes[gw__parallel_at(parallel, chunk, micro)];
     struct gw__rows rows = rows_of(parallel, micro);
     bool ends = kind != GW_BACKWARD_INPUT;
     parallel->weights_added[chunk] += ends;
-    struct gw__part_pass pass = {
+    struct gw__model_chunk_pass pass = {
         .kind = kind,
         .rows = &rows,
         .in = grad_out,
         .out = grad_in,
         .complete = ends && parallel->weights_added[chunk] == parallel->micros};
-    enum gw_err err = gw__part_backward(part, *tape, &pass, why);
+    enum gw_err err = gw__model_chunk_backward(model, *tape, &pass, why);
     if (!err && ends)
-        gw__part_give(part, tape);
+        gw__tape_release(model, tape);
     return err;
 }
 
@@ -78,10 +78,11 @@ const struct gw_stage_work gw__parallel_work = {
 
 void gw__parallel_drop_tapes(struct gw_parallel *parallel)
 {
-    if (!parallel->parts || !parallel->tapes)
+    if (!parallel->model_chunks || !parallel->tapes)
         return;
     for (unsigned c = 0; c < parallel->chunks; c++)
-        for (unsigned m = 0; parallel->parts[c] && m < parallel->micros; m++)
-            gw__part_give(parallel->parts[c],
-                          &parallel->tapes[gw__parallel_at(parallel, c, m)]);
+        for (unsigned m = 0; parallel->model_chunks[c] && m < parallel->micros;
+             m++)
+            gw__tape_release(parallel->model_chunks[c],
+                             &parallel->tapes[gw__parallel_at(parallel, c, m)]);
 }

@@ -29,10 +29,10 @@ size_t gw__reshard_scratch(size_t rows, size_t features, unsigned ranks)
     return rows * features + ranks;
 }
 
-static enum gw_err travel(const struct gw__reshard *r,
-                          enum gw_collective collective, const char *algo,
-                          const float *in, float *out, size_t count,
-                          struct gw_error *why)
+static enum gw_err run_collective(const struct gw__reshard *r,
+                                  enum gw_collective collective,
+                                  const char *algo, const float *in, float *out,
+                                  size_t count, struct gw_error *why)
 {
     struct gw_call call = {.collective = collective,
                            .in = in,
@@ -95,13 +95,13 @@ static enum gw_err slice(const struct gw__reshard *r, unsigned ranks)
     return GW_OK;
 }
 
-static enum gw_err gather_shares(const struct gw__reshard *r, unsigned ranks,
+static enum gw_err gather_blocks(const struct gw__reshard *r, unsigned ranks,
                                  struct gw_error *why)
 {
     size_t share = r->rows * r->features / ranks;
     bool by_row = r->from == GW_BY_ROW;
-    enum gw_err err = travel(r, GW_ALLGATHER, "direct", r->in,
-                             by_row ? r->out : r->scratch, share, why);
+    enum gw_err err = run_collective(r, GW_ALLGATHER, "direct", r->in,
+                                     by_row ? r->out : r->scratch, share, why);
     if (!err && !by_row)
         unpack(r, r->rows, ranks, r->scratch, r->out);
     return err;
@@ -113,10 +113,11 @@ static enum gw_err exchange_blocks(const struct gw__reshard *r, unsigned ranks,
     size_t rows = r->rows / ranks, block = rows * (r->features / ranks);
     if (r->from == GW_BY_ROW) {
         pack(r, rows, ranks, r->in, r->scratch);
-        return travel(r, GW_ALLTOALL, "linear", r->scratch, r->out, block, why);
+        return run_collective(r, GW_ALLTOALL, "linear", r->scratch, r->out,
+                              block, why);
     }
     enum gw_err err =
-        travel(r, GW_ALLTOALL, "linear", r->in, r->scratch, block, why);
+        run_collective(r, GW_ALLTOALL, "linear", r->in, r->scratch, block, why);
     if (!err)
         unpack(r, rows, ranks, r->scratch, r->out);
     return err;
@@ -137,14 +138,16 @@ static enum gw_err reduce(const struct gw__reshard *r, unsigned ranks,
 {
     size_t count = r->rows * r->features, block = (count + ranks - 1) / ranks;
     if (r->algo || even(count, ranks))
-        return travel(r, GW_ALLREDUCE, r->algo ? r->algo : "partitioned", r->in,
-                      r->out, count, why);
+        return run_collective(r, GW_ALLREDUCE,
+                              r->algo ? r->algo : "partitioned", r->in, r->out,
+                              count, why);
     memcpy(r->scratch, r->in, count * sizeof *r->scratch);
     memset(r->scratch + count, 0, (block * ranks - count) * sizeof *r->scratch);
-    enum gw_err err =
-        travel(r, GW_REDUCE_SCATTER, "direct", r->scratch, r->out, block, why);
+    enum gw_err err = run_collective(r, GW_REDUCE_SCATTER, "direct", r->scratch,
+                                     r->out, block, why);
     if (!err)
-        err = travel(r, GW_ALLGATHER, "direct", r->out, r->scratch, block, why);
+        err = run_collective(r, GW_ALLGATHER, "direct", r->out, r->scratch,
+                             block, why);
     if (!err)
         memcpy(r->out, r->scratch, count * sizeof *r->out);
     return err;
@@ -159,7 +162,8 @@ static enum gw_err reduce_scatter(const struct gw__reshard *r, unsigned ranks,
         pack(r, r->rows, ranks, r->in, r->scratch);
         in = r->scratch;
     }
-    return travel(r, GW_REDUCE_SCATTER, "direct", in, r->out, share, why);
+    return run_collective(r, GW_REDUCE_SCATTER, "direct", in, r->out, share,
+                          why);
 }
 
 enum gw_err gw__reshard(const struct gw__reshard *r, struct gw_error *why)
@@ -171,7 +175,7 @@ enum gw_err gw__reshard(const struct gw__reshard *r, struct gw_error *why)
         return slice(r, ranks);
     case GW_BY_ROW:
     case GW_BY_FEATURE:
-        return r->to == GW_REPLICATED ? gather_shares(r, ranks, why)
+        return r->to == GW_REPLICATED ? gather_blocks(r, ranks, why)
                                       : exchange_blocks(r, ranks, why);
     case GW_PARTIAL:
         break;

@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct gw_placed *placed_of(const struct gw__shards_config *config,
-                                         unsigned i)
+static const struct gw_operator_layout *
+op_layout_of(const struct gw__shards_config *config, unsigned i)
 {
-    return &config->layout->placed[config->operators[i]];
+    return &config->layout->op_layouts[config->operators[i]];
 }
 
 static unsigned size_of(const struct gw_comm *comm)
@@ -42,8 +42,8 @@ static enum gw_err check_shards_config(const struct gw__shards_config *config,
                        "the layout has %u and %u",
                        size_of(config->group), replicas, group, data / group);
     for (unsigned i = 0; i < config->operator_count; i++)
-        if (placed_of(config, i)->weights_partial &&
-            placed_of(config, i)->parameters_local &&
+        if (op_layout_of(config, i)->weights_partial &&
+            op_layout_of(config, i)->parameters_local &&
             options->mesh.tensor > 1 &&
             size_of(config->tensor) != options->mesh.tensor)
             return gw_fail(why, GW_EINVAL,
@@ -62,15 +62,15 @@ static void list_held(struct gw__shards *shards,
     size_t group = layout->options.shard_group;
     unsigned rank = shards->group ? gw_comm_rank(shards->group) : 0;
     for (unsigned i = 0; i < config->operator_count; i++) {
-        const struct gw_placed *placed = placed_of(config, i);
+        const struct gw_operator_layout *op_layout = op_layout_of(config, i);
         shards->held_of[i] = GW_NONE;
-        if (placed->parameters_local == 0)
+        if (op_layout->parameters_local == 0)
             continue;
-        size_t block = gw_layout_block(layout, placed->parameters_local);
+        size_t block = gw_layout_block(layout, op_layout->parameters_local);
         shards->held_of[i] = shards->held_count;
         shards->held[shards->held_count++] =
-            (struct gw__held){.partial = placed->weights_partial,
-                              .count = placed->parameters_local,
+            (struct gw__held){.partial = op_layout->weights_partial,
+                              .count = op_layout->parameters_local,
                               .block = block,
                               .whole = block * group,
                               .own = block * rank};

@@ -64,10 +64,10 @@ void gw__shards_destroy(struct gw__shards **shards);
 void gw__shards_set(struct gw__shards *shards, unsigned i, const float *values);
 /* Gets the whole local parameters of operators[i] until `drop`; gathers them if
  * they are sharded. `use` and `drop` nest. */
-GW_MUST_CHECK enum gw_err gw__shards_use(struct gw__shards *shards, unsigned i,
-                                         const float **values,
-                                         struct gw_error *why);
-void gw__shards_drop(struct gw__shards *shards, unsigned i);
+GW_MUST_CHECK enum gw_err gw__shards_acquire(struct gw__shards *shards,
+                                             unsigned i, const float **values,
+                                             struct gw_error *why);
+void gw__shards_release(struct gw__shards *shards, unsigned i);
 /* The sum of the gradient of operators[i], initially zero in each step. NULL:
  * the operator has no parameters, or out of memory (only if it is sharded: then
  * a buffer is borrowed until the reduce-scatter). */

@@ -4,7 +4,7 @@
  *   shards.c         creation and destruction, distribution of the data
  *   shards_keep.c    initialisation, sizes, saving and restoring
  *   shards_pool.c    borrowed memory: gathered parameters, whole gradients
- *   shards_use.c     the parameters and the gradient of one operator
+ *   shards_acquire.c the parameters and the gradient of one operator
  *   shards_reduce.c  buckets of gradients under way
  *   shards_step.c    the end of a step
  *
@@ -32,7 +32,7 @@
 struct gw__shard_buffer {
     float *floats;
     size_t bytes;
-    bool lent;
+    bool in_use;
 };
 
 /* A pool of gw_alloc buffers. Returned buffers are kept for later use; there
@@ -49,9 +49,9 @@ GW_MUST_CHECK enum gw_err gw__shard_pool_init(struct gw__shard_pool *pool,
                                               struct gw_error *why);
 void gw__shard_pool_fini(struct gw__shard_pool *pool);
 /* The contents are undefined. NULL: out of memory. */
-float *gw__shard_pool_lend(struct gw__shard_pool *pool, size_t bytes,
-                           struct gw_error *why);
-void gw__shard_pool_give_back(struct gw__shard_pool *pool, const float *floats);
+float *gw__shard_pool_acquire(struct gw__shard_pool *pool, size_t bytes,
+                              struct gw_error *why);
+void gw__shard_pool_release(struct gw__shard_pool *pool, const float *floats);
 /* Frees all buffers that are not lent. */
 void gw__shard_pool_trim(struct gw__shard_pool *pool);
 
@@ -119,7 +119,7 @@ struct gw__shards {
     double comm_us, exposed_us; /* of the last step */
 };
 
-/* ---- shards_use.c ---- */
+/* ---- shards_acquire.c ---- */
 
 /* The whole gradient during its sum, initially zero. NULL: out of memory. */
 float *gw__held_whole_gradient(struct gw__shards *shards, struct gw__held *held,

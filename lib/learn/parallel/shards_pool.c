@@ -44,7 +44,7 @@ static struct gw__shard_buffer *find_idle(struct gw__shard_pool *pool,
     struct gw__shard_buffer *best = NULL;
     for (unsigned i = 0; i < pool->count; i++) {
         struct gw__shard_buffer *b = &pool->buffers[i];
-        if (b->lent)
+        if (b->in_use)
             continue;
         bool fits = b->bytes >= bytes;
         bool best_fits = best && best->bytes >= bytes;
@@ -55,12 +55,12 @@ static struct gw__shard_buffer *find_idle(struct gw__shard_pool *pool,
     return best;
 }
 
-float *gw__shard_pool_lend(struct gw__shard_pool *pool, size_t bytes,
-                           struct gw_error *why)
+float *gw__shard_pool_acquire(struct gw__shard_pool *pool, size_t bytes,
+                              struct gw_error *why)
 {
     struct gw__shard_buffer *found = find_idle(pool, bytes);
     if (found && found->bytes >= bytes) {
-        found->lent = true;
+        found->in_use = true;
         return found->floats;
     }
     if (found)
@@ -70,23 +70,23 @@ float *gw__shard_pool_lend(struct gw__shard_pool *pool, size_t bytes,
     if (!floats)
         return NULL;
     pool->buffers[pool->count++] = (struct gw__shard_buffer){
-        .floats = floats, .bytes = bytes, .lent = true};
+        .floats = floats, .bytes = bytes, .in_use = true};
     pool->held_bytes += bytes;
     if (pool->held_bytes > pool->most_bytes)
         pool->most_bytes = pool->held_bytes;
     return floats;
 }
 
-void gw__shard_pool_give_back(struct gw__shard_pool *pool, const float *floats)
+void gw__shard_pool_release(struct gw__shard_pool *pool, const float *floats)
 {
     for (unsigned i = 0; i < pool->count; i++)
         if (pool->buffers[i].floats == floats)
-            pool->buffers[i].lent = false;
+            pool->buffers[i].in_use = false;
 }
 
 void gw__shard_pool_trim(struct gw__shard_pool *pool)
 {
     for (unsigned i = pool->count; i-- > 0;)
-        if (!pool->buffers[i].lent)
+        if (!pool->buffers[i].in_use)
             drop_buffer(pool, i);
 }

@@ -148,7 +148,7 @@ static enum gw_err keep_block(struct gw__shards *shards, struct gw__held *held,
         block = held->gradient;
         memcpy(block, held->summands + held->own,
                held->block * sizeof *held->gradient);
-        gw__shard_pool_give_back(&shards->summands, held->summands);
+        gw__shard_pool_release(&shards->summands, held->summands);
         held->summands = NULL;
     }
     enum gw_err err = gw__sum_start(&held->sum, block);

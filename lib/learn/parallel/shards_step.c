@@ -47,7 +47,7 @@ static enum gw_err update_own_block(struct gw__shards *shards,
     return start_gather(shards, held, why);
 }
 
-static enum gw_err settle_bucket(struct gw__shards *shards, unsigned b,
+static enum gw_err finish_bucket(struct gw__shards *shards, unsigned b,
                                  struct gw_error *why)
 {
     const struct gw__reducer_bucket *bucket = &shards->reducer->buckets[b];
@@ -83,7 +83,7 @@ void gw__shards_gathered(struct gw__shards *shards, uint64_t since_ns)
         shards->gathered_ns += gw_now_ns() - since_ns;
 }
 
-static void take_times(struct gw__shards *shards)
+static void compute_times(struct gw__shards *shards)
 {
     uint64_t comm_ns = shards->gathered_ns;
     if (shards->begin_ns != 0)
@@ -98,12 +98,12 @@ enum gw_err gw__shards_step(struct gw__shards *shards, struct gw_error *why)
     shards->steps++;
     enum gw_err err = gw__shard_buckets_begin_all(shards, why);
     for (unsigned b = 0; !err && b < gw_reducer_buckets(shards->reducer); b++)
-        err = settle_bucket(shards, b, why);
+        err = finish_bucket(shards, b, why);
     if (!err)
         err = await_gathers(shards, why);
     if (err)
         return err;
-    take_times(shards);
+    compute_times(shards);
     gw__shard_pool_trim(&shards->summands);
     gw__shard_buckets_reset(shards);
     return GW_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Learning tasks: the list of models, and their common code. gradwire/train.h
- * has the idea, task.h the interface of a model; unit.c iterates over samples.
+ * has the idea, task.h the interface of a model; work_item.c iterates over
+ * samples.
  */
 #include "task.h"
 
@@ -212,8 +213,8 @@ const char *gw_task_quality(const struct gw_task *task)
     return task->model->quality;
 }
 
-struct gw_task_score gw_task_judge(const struct gw_task *task,
-                                   const struct gw_unit_sums *sums)
+struct gw_task_score gw_task_compute_score(const struct gw_task *task,
+                                           const struct gw_sample_sums *sums)
 {
     double samples = sums->samples ? (double)sums->samples : 1;
     double loss = sums->loss / samples;

@@ -26,7 +26,7 @@ struct gw_task {
 };
 
 /* A range of samples, and the results for them. */
-struct gw_unit {
+struct gw_work_item {
     const struct gw_task *task;
     struct gw_order order; /* for models with shuffled rows */
     uint64_t ordered;      /* the epoch of `order`; UINT64_MAX: none */
@@ -49,7 +49,7 @@ struct gw__share {
     /* By place: number of writes to each row of a table; NULL: not counted,
      * with a single thread. */
     uint32_t *row_writes[GW_TASK_TABLES_MAX];
-    struct gw_unit_sums *sums;
+    struct gw_sample_sums *sums;
 };
 
 static inline size_t gw__share_begin(const struct gw__share *share,
@@ -63,9 +63,10 @@ static inline size_t gw__share_end(const struct gw__share *share, size_t count)
     return count * (share->part + 1) / share->parts;
 }
 
-static inline size_t gw__unit_row(const struct gw_unit *unit, size_t i)
+static inline size_t gw__work_item_row(const struct gw_work_item *item,
+                                       size_t i)
 {
-    return unit->listed ? unit->listed[i] : unit->first + i;
+    return item->listed ? item->listed[i] : item->first + i;
 }
 
 struct gw__task_model {
@@ -91,18 +92,18 @@ struct gw__task_model {
     void (*close)(void *data);                /* accepts NULL */
     uint64_t (*bytes_read)(const void *data); /* NULL: not counted */
     /* Adds the keys of the unit's samples. */
-    enum gw_err (*prepare)(struct gw_unit *unit, struct gw_error *why);
+    enum gw_err (*prepare)(struct gw_work_item *item, struct gw_error *why);
     /* sums->rows is already set, the rest is zero. */
-    void (*compute)(struct gw_unit *unit, const float *const *rows,
-                    float *const *gradients, struct gw_unit_sums *sums);
+    void (*compute)(struct gw_work_item *item, const float *const *rows,
+                    float *const *gradients, struct gw_sample_sums *sums);
     /* Alternative to `compute` if several threads may write the samples' rows
      * concurrently: `begin`, one `share` per thread and, with gradients,
      * `finish` (may be NULL). */
-    void (*begin)(struct gw_unit *unit, const float *const *rows,
+    void (*begin)(struct gw_work_item *item, const float *const *rows,
                   float *const *gradients);
-    void (*share)(struct gw_unit *unit, const float *const *rows,
+    void (*share)(struct gw_work_item *item, const float *const *rows,
                   float *const *gradients, const struct gw__share *share);
-    void (*finish)(struct gw_unit *unit, const float *const *rows,
+    void (*finish)(struct gw_work_item *item, const float *const *rows,
                    float *const *gradients);
     void (*scratch_fini)(void *scratch); /* NULL: not needed */
 };
@@ -129,6 +130,6 @@ struct gw__agent_config;
 void gw__cartpole_agent(const struct gw_task_config *config,
                         struct gw__agent_config *agent);
 /* The size of the unit's rows of a table, in floats. */
-size_t gw__unit_floats(const struct gw_unit *unit, unsigned table);
+size_t gw__work_item_floats(const struct gw_work_item *item, unsigned table);
 
 #endif

@@ -133,14 +133,15 @@ static bool init_scratch(struct cartpole_scratch *s,
     return s->ready;
 }
 
-static enum gw_err prepare_episodes(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_episodes(struct gw_work_item *item,
+                                    struct gw_error *why)
 {
-    const struct gw_task_config *config = &unit->task->config;
-    struct cartpole_scratch *scratch = unit->scratch;
+    const struct gw_task_config *config = &item->task->config;
+    struct cartpole_scratch *scratch = item->scratch;
     bool ready = scratch->ready || init_scratch(scratch, config, why);
-    for (size_t j = 0; ready && unit->count && j <= config->cartpole.hidden;
+    for (size_t j = 0; ready && item->count && j <= config->cartpole.hidden;
          j++)
-        ready = gw__keyset_add(&unit->keys[0], j);
+        ready = gw__keyset_add(&item->keys[0], j);
     if (!ready)
         return gw_fail(why, GW_ENOMEM, "cartpole: %u hidden units",
                        config->cartpole.hidden);
@@ -149,23 +150,24 @@ static enum gw_err prepare_episodes(struct gw_unit *unit, struct gw_error *why)
 
 /* Plays an episode section by section, adds its gradient to scratch->gradient
  * and counts its steps. */
-static size_t play_episode(struct gw_unit *unit, const float *rows, size_t row,
-                           double *gradient, struct gw__agent_losses *sums)
+static size_t play_episode(struct gw_work_item *item, const float *rows,
+                           size_t row, double *gradient,
+                           struct gw__agent_losses *sums)
 {
-    struct cartpole_scratch *s = unit->scratch;
-    const struct gw_task_config *config = &unit->task->config;
+    struct cartpole_scratch *s = item->scratch;
+    const struct gw_task_config *config = &item->task->config;
     size_t steps = 0, limit = config->cartpole.limit;
     struct gw__cartpole pole;
     struct gw_rng rng;
-    uint64_t seed = gw__mix_in(config->seed, unit->set);
-    gw_rng_seed(&rng, gw__mix_in(gw__mix_in(seed, unit->epoch), row));
+    uint64_t seed = gw__mix_in(config->seed, item->set);
+    gw_rng_seed(&rng, gw__mix_in(gw__mix_in(seed, item->epoch), row));
     gw__cartpole_begin(&pole, &rng);
     do {
         struct gw__agent_losses losses;
         size_t unroll = s->agent.config.unroll, left = limit - steps;
         gw__agent_play(&s->agent, rows, &pole, &rng,
                        left < unroll ? left : unroll, &s->trajectory);
-        gw__agent_judge(&s->agent, rows, &s->trajectory);
+        gw__agent_evaluate(&s->agent, rows, &s->trajectory);
         gw__agent_learn(&s->agent, rows, &s->trajectory, gradient, &losses);
         steps += s->trajectory.count;
         sums->policy += losses.policy;
@@ -176,19 +178,20 @@ static size_t play_episode(struct gw_unit *unit, const float *rows, size_t row,
     return steps;
 }
 
-static void compute_gradient(struct gw_unit *unit, const float *const *rows,
-                             float *const *gradients, struct gw_unit_sums *sums)
+static void compute_gradient(struct gw_work_item *item,
+                             const float *const *rows, float *const *gradients,
+                             struct gw_sample_sums *sums)
 {
-    struct cartpole_scratch *s = unit->scratch;
-    size_t floats = gw__unit_floats(unit, 0);
-    double limit = unit->task->config.cartpole.limit;
-    double share = 1 / (double)unit->batch_rows;
+    struct cartpole_scratch *s = item->scratch;
+    size_t floats = gw__work_item_floats(item, 0);
+    double limit = item->task->config.cartpole.limit;
+    double share = 1 / (double)item->batch_rows;
     for (size_t k = 0; gradients && k < floats; k++)
         gradients[0][k] = 0;
-    for (size_t i = 0; i < unit->count; i++) {
+    for (size_t i = 0; i < item->count; i++) {
         struct gw__agent_losses losses = {0};
         memset(s->gradient, 0, floats * sizeof *s->gradient);
-        size_t steps = play_episode(unit, rows[0], gw__unit_row(unit, i),
+        size_t steps = play_episode(item, rows[0], gw__work_item_row(item, i),
                                     gradients ? s->gradient : NULL, &losses);
         for (size_t k = 0; gradients && k < floats; k++)
             gradients[0][k] += gw__exact_share(s->gradient[k] / limit, share);
@@ -198,7 +201,7 @@ static void compute_gradient(struct gw_unit *unit, const float *const *rows,
         sums->value_loss += losses.value;
         sums->entropy += losses.entropy;
     }
-    sums->samples = unit->count;
+    sums->samples = item->count;
 }
 
 static void scratch_fini(void *scratch)

@@ -87,13 +87,13 @@ static bool init_scratch(struct drift_scratch *scratch,
     return true;
 }
 
-static enum gw_err prepare_rows(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_rows(struct gw_work_item *item, struct gw_error *why)
 {
-    const struct gw_task_config *config = &unit->task->config;
-    struct drift_scratch *scratch = unit->scratch;
+    const struct gw_task_config *config = &item->task->config;
+    struct drift_scratch *scratch = item->scratch;
     bool ready = scratch->row || init_scratch(scratch, config);
-    for (size_t j = 0; ready && unit->count && j < config->drift.features; j++)
-        ready = gw__keyset_add(&unit->keys[0], j);
+    for (size_t j = 0; ready && item->count && j < config->drift.features; j++)
+        ready = gw__keyset_add(&item->keys[0], j);
     if (!ready)
         return gw_fail(why, GW_ENOMEM, "drift: %u features",
                        config->drift.features);
@@ -116,17 +116,19 @@ static double make_row(const struct gw_task_config *config,
     return y;
 }
 
-static void compute_gradient(struct gw_unit *unit, const float *const *rows,
-                             float *const *gradients, struct gw_unit_sums *sums)
+static void compute_gradient(struct gw_work_item *item,
+                             const float *const *rows, float *const *gradients,
+                             struct gw_sample_sums *sums)
 {
-    const struct gw_task_config *config = &unit->task->config;
-    const struct drift_scratch *scratch = unit->scratch;
+    const struct gw_task_config *config = &item->task->config;
+    const struct drift_scratch *scratch = item->scratch;
     size_t features = config->drift.features;
-    double share = 1 / (double)unit->batch_rows;
+    double share = 1 / (double)item->batch_rows;
     for (size_t j = 0; j < features; j++)
         scratch->sums[j] = 0;
-    for (size_t i = 0; i < unit->count; i++) {
-        uint64_t t = unit->epoch * config->drift.rows + gw__unit_row(unit, i);
+    for (size_t i = 0; i < item->count; i++) {
+        uint64_t t =
+            item->epoch * config->drift.rows + gw__work_item_row(item, i);
         double error = -make_row(config, scratch, t);
         for (size_t j = 0; j < features; j++)
             error += (double)rows[0][j] * scratch->row[j];
@@ -134,8 +136,8 @@ static void compute_gradient(struct gw_unit *unit, const float *const *rows,
             scratch->sums[j] += error * scratch->row[j];
         sums->loss += error * error / 2;
     }
-    sums->samples = unit->count;
-    for (size_t j = 0; gradients && j < unit->keys[0].count; j++)
+    sums->samples = item->count;
+    for (size_t j = 0; gradients && j < item->keys[0].count; j++)
         gradients[0][j] = (float)(scratch->sums[j] * share);
 }
 

@@ -169,47 +169,48 @@ static enum gw_err open_lr(struct gw_task *task, struct gw_error *why)
     return GW_OK;
 }
 
-static const struct gw_dataset *data_of(const struct gw_unit *unit)
+static const struct gw_dataset *data_of(const struct gw_work_item *item)
 {
-    const struct lr_data *lr = unit->task->data;
-    const struct lr_scratch *scratch = unit->scratch;
-    return unit->set == GW_TASK_TEST ? lr->test
+    const struct lr_data *lr = item->task->data;
+    const struct lr_scratch *scratch = item->scratch;
+    return item->set == GW_TASK_TEST ? lr->test
            : lr->train               ? lr->train
                                      : scratch->reader.rows.data;
 }
 
 /* Rows read on demand are the unit's rows only. */
-static size_t dataset_row(const struct gw_unit *unit, size_t i)
+static size_t dataset_row(const struct gw_work_item *item, size_t i)
 {
-    const struct lr_data *lr = unit->task->data;
-    return lr->train || unit->set == GW_TASK_TEST ? gw__unit_row(unit, i) : i;
+    const struct lr_data *lr = item->task->data;
+    return lr->train || item->set == GW_TASK_TEST ? gw__work_item_row(item, i)
+                                                  : i;
 }
 
 /* The last unit of a stream may be smaller. An evaluation uses the last rows
  * received. */
-static enum gw_err fetch_stream(struct gw_unit *unit,
+static enum gw_err fetch_stream(struct gw_work_item *item,
                                 struct gw__row_stream *stream,
                                 struct gw_error *why)
 {
-    struct lr_scratch *scratch = unit->scratch;
-    uint64_t rows = unit->task->rows, first = unit->epoch * rows + unit->first;
-    uint64_t end = (unit->epoch + 1) * rows;
-    uint64_t come = unit->learning ? end : gw__row_stream_count(stream);
-    uint64_t missing = come < end ? end - come : 0;
+    struct lr_scratch *scratch = item->scratch;
+    uint64_t rows = item->task->rows, first = item->epoch * rows + item->first;
+    uint64_t end = (item->epoch + 1) * rows;
+    uint64_t arrived = item->learning ? end : gw__row_stream_count(stream);
+    uint64_t missing = arrived < end ? end - arrived : 0;
     first = first > missing ? first - missing : 0;
-    return gw__row_stream_read(stream, &scratch->reader, first, unit->count,
-                               &unit->count, why);
+    return gw__row_stream_read(stream, &scratch->reader, first, item->count,
+                               &item->count, why);
 }
 
-static enum gw_err fetch(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err fetch(struct gw_work_item *item, struct gw_error *why)
 {
-    const struct lr_data *lr = unit->task->data;
-    struct lr_scratch *scratch = unit->scratch;
-    if (lr->stream && unit->set != GW_TASK_TEST)
-        return fetch_stream(unit, lr->stream, why);
-    return lr->file && unit->set != GW_TASK_TEST
-               ? gw__row_file_read(lr->file, &scratch->reader, unit->listed,
-                                   unit->first, unit->count, why)
+    const struct lr_data *lr = item->task->data;
+    struct lr_scratch *scratch = item->scratch;
+    if (lr->stream && item->set != GW_TASK_TEST)
+        return fetch_stream(item, lr->stream, why);
+    return lr->file && item->set != GW_TASK_TEST
+               ? gw__row_file_read(lr->file, &scratch->reader, item->listed,
+                                   item->first, item->count, why)
                : GW_OK;
 }
 
@@ -225,26 +226,27 @@ static bool reserve_sums(struct lr_scratch *scratch, size_t count)
     return true;
 }
 
-static enum gw_err prepare_lr_rows(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_lr_rows(struct gw_work_item *item,
+                                   struct gw_error *why)
 {
-    enum gw_err code = fetch(unit, why);
+    enum gw_err code = fetch(item, why);
     if (code)
         return code;
-    const struct gw_dataset *data = data_of(unit);
-    struct gw__keyset *keys = &unit->keys[0];
+    const struct gw_dataset *data = data_of(item);
+    struct gw__keyset *keys = &item->keys[0];
     size_t entries = 1;
-    bool added = unit->count == 0 || gw__keyset_add(keys, 0);
-    for (size_t i = 0; added && i < unit->count; i++) {
-        size_t row = dataset_row(unit, i);
+    bool added = item->count == 0 || gw__keyset_add(keys, 0);
+    for (size_t i = 0; added && i < item->count; i++) {
+        size_t row = dataset_row(item, i);
         entries += data->row_begin[row + 1] - data->row_begin[row];
         for (size_t k = data->row_begin[row]; k < data->row_begin[row + 1]; k++)
             added &= gw__keyset_add(keys, (uint64_t)data->index[k] + 1);
     }
-    size_t bound = shape_of(unit->task->data)->features + 1;
+    size_t bound = shape_of(item->task->data)->features + 1;
     if (!added ||
-        !reserve_sums(unit->scratch, entries < bound ? entries : bound))
+        !reserve_sums(item->scratch, entries < bound ? entries : bound))
         return gw_fail(why, GW_ENOMEM, "%s: the keys of %zu rows",
-                       unit->task->model->name, unit->count);
+                       item->task->model->name, item->count);
     return GW_OK;
 }
 
@@ -283,41 +285,41 @@ static size_t add_slope(const struct gw_dataset *data, size_t row,
 
 /* Adds the loss of a row with score z to sums; returns dloss/dz. */
 static double row_loss(const struct gw_dataset *data, size_t row, double z,
-                       struct gw_unit_sums *sums)
+                       struct gw_sample_sums *sums)
 {
     if (data->target) {
         double error = z - data->target[row];
         sums->loss += error * error / 2;
         return error;
     }
-    struct gw__logistic told = gw__logistic(z, data->label[row] == 1);
-    sums->loss += told.loss;
-    sums->right += told.right;
-    return told.slope;
+    struct gw__logistic logistic = gw__logistic(z, data->label[row] == 1);
+    sums->loss += logistic.loss;
+    sums->right += logistic.right;
+    return logistic.slope;
 }
 
 /* The sums of this part are f64, so rounding occurs only before sending. */
-static void clear_sums(struct gw_unit *unit, const float *const *rows,
+static void clear_sums(struct gw_work_item *item, const float *const *rows,
                        float *const *gradients)
 {
-    double *into = ((struct lr_scratch *)unit->scratch)->sums;
+    double *into = ((struct lr_scratch *)item->scratch)->sums;
     (void)rows;
-    for (size_t i = 0; gradients && i < unit->keys[0].count; i++)
+    for (size_t i = 0; gradients && i < item->keys[0].count; i++)
         into[i] = 0;
 }
 
-static void share_rows(struct gw_unit *unit, const float *const *rows,
+static void share_rows(struct gw_work_item *item, const float *const *rows,
                        float *const *gradients, const struct gw__share *share)
 {
-    const struct gw_dataset *data = data_of(unit);
-    const struct gw__keyset *keys = &unit->keys[0];
-    double *into = ((struct lr_scratch *)unit->scratch)->sums;
+    const struct gw_dataset *data = data_of(item);
+    const struct gw__keyset *keys = &item->keys[0];
+    double *into = ((struct lr_scratch *)item->scratch)->sums;
     /* local copy during the computation */
-    struct gw_unit_sums sums = *share->sums;
-    size_t first = gw__share_begin(share, unit->count);
-    size_t end = gw__share_end(share, unit->count);
+    struct gw_sample_sums sums = *share->sums;
+    size_t first = gw__share_begin(share, item->count);
+    size_t end = gw__share_end(share, item->count);
     for (size_t i = first; i < end; i++) {
-        size_t row = dataset_row(unit, i);
+        size_t row = dataset_row(item, i);
         double slope =
             row_loss(data, row, score(data, row, keys, rows[0]), &sums);
         if (gradients)
@@ -328,13 +330,13 @@ static void share_rows(struct gw_unit *unit, const float *const *rows,
     *share->sums = sums;
 }
 
-static void write_means(struct gw_unit *unit, const float *const *rows,
+static void write_means(struct gw_work_item *item, const float *const *rows,
                         float *const *gradients)
 {
-    const double *into = ((struct lr_scratch *)unit->scratch)->sums;
-    double mean = 1 / (double)unit->batch_rows;
+    const double *into = ((struct lr_scratch *)item->scratch)->sums;
+    double mean = 1 / (double)item->batch_rows;
     (void)rows;
-    for (size_t i = 0; i < unit->keys[0].count; i++)
+    for (size_t i = 0; i < item->keys[0].count; i++)
         gradients[0][i] = (float)(into[i] * mean);
 }
 

@@ -201,24 +201,26 @@ static enum gw_err open_mf(struct gw_task *task, struct gw_error *why)
     return GW_OK;
 }
 
-static const struct gw__rating *rating_of(const struct gw_unit *unit, size_t i)
+static const struct gw__rating *rating_of(const struct gw_work_item *item,
+                                          size_t i)
 {
-    const struct mf_data *mf = unit->task->data;
-    size_t begin = unit->set == GW_TASK_TEST ? mf->ratings.test_begin : 0;
-    return &mf->ratings.rating[begin + gw__unit_row(unit, i)];
+    const struct mf_data *mf = item->task->data;
+    size_t begin = item->set == GW_TASK_TEST ? mf->ratings.test_begin : 0;
+    return &mf->ratings.rating[begin + gw__work_item_row(item, i)];
 }
 
-static enum gw_err prepare_ratings(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_ratings(struct gw_work_item *item,
+                                   struct gw_error *why)
 {
     bool added = true;
-    for (size_t i = 0; added && i < unit->count; i++) {
-        const struct gw__rating *r = rating_of(unit, i);
-        added = gw__keyset_add(&unit->keys[0], r->user) &&
-                gw__keyset_add(&unit->keys[1], r->item);
+    for (size_t i = 0; added && i < item->count; i++) {
+        const struct gw__rating *r = rating_of(item, i);
+        added = gw__keyset_add(&item->keys[0], r->user) &&
+                gw__keyset_add(&item->keys[1], r->item);
     }
     if (!added)
         return gw_fail(why, GW_ENOMEM, "%s: the keys of %zu ratings",
-                       unit->task->model->name, unit->count);
+                       item->task->model->name, item->count);
     return GW_OK;
 }
 
@@ -254,20 +256,21 @@ static void clear(float *values, size_t count)
         values[i] = 0;
 }
 
-static void clear_gradients(struct gw_unit *unit, const float *const *rows,
+static void clear_gradients(struct gw_work_item *item, const float *const *rows,
                             float *const *gradients)
 {
     (void)rows;
     for (unsigned table = 0; gradients && table < 2; table++)
-        clear(gradients[table], gw__unit_floats(unit, table));
+        clear(gradients[table], gw__work_item_floats(item, table));
 }
 
-static void add_gradient(const struct gw_unit *unit, size_t user, size_t item,
-                         const float *const *rows, float *const *gradients,
-                         float error, const struct gw__share *share)
+static void add_gradient(const struct gw_work_item *work_item, size_t user,
+                         size_t item, const float *const *rows,
+                         float *const *gradients, float error,
+                         const struct gw__share *share)
 {
-    unsigned rank = unit->task->config.mf.rank;
-    float l2 = unit->task->config.l2;
+    unsigned rank = work_item->task->config.mf.rank;
+    float l2 = work_item->task->config.l2;
     const float *p = rows[0] + user * (rank + 1);
     const float *q = rows[1] + item * (rank + 1);
     float *into_p = gradients[0] + user * (rank + 1);
@@ -284,41 +287,42 @@ static void add_gradient(const struct gw_unit *unit, size_t user, size_t item,
 }
 
 /* Adds the loss of a rating or a click; returns the slope of the loss. */
-static double rating_loss(const struct gw_task *task, double told, double value,
-                          struct gw_unit_sums *sums)
+static double rating_loss(const struct gw_task *task, double predicted,
+                          double value, struct gw_sample_sums *sums)
 {
     if (is_clicks(task)) {
-        struct gw__logistic said = gw__logistic(told, value > 0);
-        sums->loss += said.loss;
-        sums->right += said.right;
-        return said.slope;
+        struct gw__logistic logistic = gw__logistic(predicted, value > 0);
+        sums->loss += logistic.loss;
+        sums->right += logistic.right;
+        return logistic.slope;
     }
-    double error = told - value;
+    double error = predicted - value;
     sums->loss += error * error / 2;
     return error;
 }
 
-static void share_ratings(struct gw_unit *unit, const float *const *rows,
-                          float *const *gradients,
+static void share_ratings(struct gw_work_item *work_item,
+                          const float *const *rows, float *const *gradients,
                           const struct gw__share *share)
 {
-    const struct mf_data *mf = unit->task->data;
-    unsigned rank = unit->task->config.mf.rank;
+    const struct mf_data *mf = work_item->task->data;
+    unsigned rank = work_item->task->config.mf.rank;
     /* local copy during the computation */
-    struct gw_unit_sums sums = *share->sums;
-    size_t first = gw__share_begin(share, unit->count);
-    size_t end = gw__share_end(share, unit->count);
+    struct gw_sample_sums sums = *share->sums;
+    size_t first = gw__share_begin(share, work_item->count);
+    size_t end = gw__share_end(share, work_item->count);
     for (size_t i = first; i < end; i++) {
-        const struct gw__rating *r = rating_of(unit, i);
-        size_t user = gw__keyset_place(&unit->keys[0], r->user);
-        size_t item = gw__keyset_place(&unit->keys[1], r->item);
+        const struct gw__rating *r = rating_of(work_item, i);
+        size_t user = gw__keyset_place(&work_item->keys[0], r->user);
+        size_t item = gw__keyset_place(&work_item->keys[1], r->item);
         const float *p = rows[0] + user * (rank + 1);
         const float *q = rows[1] + item * (rank + 1);
-        double told =
+        double predicted =
             mf->base + (double)p[rank] + (double)q[rank] + dot(p, q, rank);
-        double error = rating_loss(unit->task, told, (double)r->value, &sums);
+        double error =
+            rating_loss(work_item->task, predicted, (double)r->value, &sums);
         if (gradients)
-            add_gradient(unit, user, item, rows, gradients, (float)error,
+            add_gradient(work_item, user, item, rows, gradients, (float)error,
                          share);
     }
     sums.samples = end - first;

@@ -19,7 +19,7 @@
 #include "task.h"
 
 #include "learn/exact.h"
-#include "learn/network/part.h"
+#include "learn/network/model_chunk.h"
 #include "pipe/network/network.h"
 
 #include <assert.h>
@@ -41,7 +41,7 @@ struct net_data {
 };
 
 struct net_scratch {
-    struct gw__part *part;
+    struct gw__model_chunk *model;
     struct gw__tape *tape;
     /* dense parameters; in one block of memory */
     float *values, *gradient, *decay;
@@ -108,7 +108,7 @@ static enum gw_err make_first(struct net_data *net, uint64_t seed,
     for (unsigned i = net->embedding > 0; i < net->layout->operator_count;
          i++) {
         gw__weights_begin(net->layout, i, 0, seed, next);
-        next += net->layout->placed[i].parameters;
+        next += net->layout->op_layouts[i].parameters;
     }
     return GW_OK;
 }
@@ -196,7 +196,7 @@ static void point(struct net_scratch *s, const struct net_data *net)
          i++) {
         s->value_of[i] = s->values + at;
         s->gradient_of[i] = s->gradient + at;
-        at += net->layout->placed[i].parameters;
+        at += net->layout->op_layouts[i].parameters;
     }
     s->weights = (struct gw__weights){s->value_of, s->gradient_of};
 }
@@ -207,9 +207,9 @@ static enum gw_err init_scratch(struct net_scratch *s,
 {
     if (s->tape)
         return GW_OK;
-    struct gw__part_config part = {
+    struct gw__model_chunk_config config = {
         .layout = net->layout, .weights = &s->weights, .scale = 1};
-    gw__part_destroy(&s->part); /* of an earlier attempt */
+    gw__model_chunk_destroy(&s->model); /* of an earlier attempt */
     free(s->values);
     s->values = calloc(3 * net->floats + 1, sizeof *s->values);
     if (!s->values)
@@ -219,8 +219,8 @@ static enum gw_err init_scratch(struct net_scratch *s,
     s->row.row_begin = s->row_begin;
     s->row.label = &s->label;
     point(s, net);
-    enum gw_err code = gw__part_new(&part, &s->part, why);
-    return code ? code : gw__part_take(s->part, &s->tape, why);
+    enum gw_err code = gw__model_chunk_new(&config, &s->model, why);
+    return code ? code : gw__tape_acquire(s->model, &s->tape, why);
 }
 
 /* Makes room for the features of any row of the unit. */
@@ -239,39 +239,39 @@ static bool reserve_row(struct net_scratch *s, size_t features, unsigned width)
     return s->row_capacity > 0;
 }
 
-static const struct gw_dataset *data_of(const struct gw_unit *unit)
+static const struct gw_dataset *data_of(const struct gw_work_item *item)
 {
-    const struct net_data *net = unit->task->data;
-    return unit->set == GW_TASK_TEST ? net->test : net->train;
+    const struct net_data *net = item->task->data;
+    return item->set == GW_TASK_TEST ? net->test : net->train;
 }
 
-static bool add_features(struct gw_unit *unit, unsigned width)
+static bool add_features(struct gw_work_item *item, unsigned width)
 {
-    const struct gw_dataset *data = data_of(unit);
+    const struct gw_dataset *data = data_of(item);
     size_t most = 1;
     bool added = true;
-    for (size_t i = 0; added && i < unit->count; i++) {
-        size_t row = gw__unit_row(unit, i), begin = data->row_begin[row];
+    for (size_t i = 0; added && i < item->count; i++) {
+        size_t row = gw__work_item_row(item, i), begin = data->row_begin[row];
         size_t end = data->row_begin[row + 1];
         most = end - begin > most ? end - begin : most;
         for (size_t k = begin; added && k < end; k++)
-            added = gw__keyset_add(&unit->keys[EMBEDDING], data->index[k]);
+            added = gw__keyset_add(&item->keys[EMBEDDING], data->index[k]);
     }
-    return added && reserve_row(unit->scratch, most, width);
+    return added && reserve_row(item->scratch, most, width);
 }
 
-static enum gw_err prepare_net(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_net(struct gw_work_item *item, struct gw_error *why)
 {
-    const struct net_data *net = unit->task->data;
-    enum gw_err code = init_scratch(unit->scratch, net, why);
+    const struct net_data *net = item->task->data;
+    enum gw_err code = init_scratch(item->scratch, net, why);
     bool added = true;
     if (code)
         return code;
-    for (uint64_t k = 0; added && unit->count && k < unit->task->key_bounds[0];
+    for (uint64_t k = 0; added && item->count && k < item->task->key_bounds[0];
          k++)
-        added = gw__keyset_add(&unit->keys[0], k);
+        added = gw__keyset_add(&item->keys[0], k);
     if (added && net->embedding)
-        added = add_features(unit, net->embedding);
+        added = add_features(item, net->embedding);
     return added ? GW_OK : gw_fail(why, GW_ENOMEM, "net: its keys");
 }
 
@@ -279,11 +279,11 @@ static enum gw_err prepare_net(struct gw_unit *unit, struct gw_error *why)
 
 /* Computes the current weights, and the gradient of l2/2 |w|^2 without
  * biases. */
-static void begin_weights(struct net_scratch *s, const struct gw_unit *unit,
-                          const float *learnt)
+static void begin_weights(struct net_scratch *s,
+                          const struct gw_work_item *item, const float *learnt)
 {
-    const struct net_data *net = unit->task->data;
-    float l2 = unit->task->config.l2;
+    const struct net_data *net = item->task->data;
+    float l2 = item->task->config.l2;
     for (size_t k = 0; k < net->floats; k++)
         s->values[k] = net->first[k] + learnt[k];
     memset(s->decay, 0, net->floats * sizeof *s->decay);
@@ -305,94 +305,98 @@ static void add_exactly(float *restrict into, const float *restrict gradient,
 }
 
 /* The offset in the pulled embedding of the row's k-th feature. */
-static size_t embedding_offset(const struct gw_unit *unit, size_t row, size_t k)
+static size_t embedding_offset(const struct gw_work_item *item, size_t row,
+                               size_t k)
 {
-    const struct gw_dataset *data = data_of(unit);
+    const struct gw_dataset *data = data_of(item);
     uint32_t feature = data->index[data->row_begin[row] + k];
-    return (size_t)gw__keyset_place(&unit->keys[EMBEDDING], feature) *
-           unit->task->tables[EMBEDDING].width;
+    return (size_t)gw__keyset_place(&item->keys[EMBEDDING], feature) *
+           item->task->tables[EMBEDDING].width;
 }
 
-static void gather_embedding(struct gw_unit *unit, size_t row,
+static void gather_embedding(struct gw_work_item *item, size_t row,
                              const float *table)
 {
-    const struct gw_dataset *data = data_of(unit);
-    struct net_scratch *s = unit->scratch;
-    size_t width = unit->task->tables[EMBEDDING].width;
+    const struct gw_dataset *data = data_of(item);
+    struct net_scratch *s = item->scratch;
+    size_t width = item->task->tables[EMBEDDING].width;
     s->row_begin[1] = data->row_begin[row + 1] - data->row_begin[row];
     s->row.value = data->value + data->row_begin[row];
     s->label = data->label[row];
     for (size_t k = 0; k < s->row_begin[1]; k++)
         memcpy(s->row_values + k * width,
-               table + embedding_offset(unit, row, k),
+               table + embedding_offset(item, row, k),
                width * sizeof *s->row_values);
     memset(s->row_gradient, 0, s->row_begin[1] * width * sizeof(float));
     s->value_of[0] = s->row_values;
     s->gradient_of[0] = s->row_gradient;
 }
 
-static void scatter(struct gw_unit *unit, size_t row, float *gradient,
+static void scatter(struct gw_work_item *item, size_t row, float *gradient,
                     double share)
 {
-    const struct net_scratch *s = unit->scratch;
-    size_t width = unit->task->tables[EMBEDDING].width;
+    const struct net_scratch *s = item->scratch;
+    size_t width = item->task->tables[EMBEDDING].width;
     for (size_t k = 0; k < s->row_begin[1]; k++)
-        add_exactly(gradient + embedding_offset(unit, row, k),
+        add_exactly(gradient + embedding_offset(item, row, k),
                     s->row_gradient + k * width, width, share);
 }
 
 /* Adds the row's loss and, unless `gradients` is NULL, its gradient. */
-static void add_row_gradient(struct gw_unit *unit, size_t row,
+static void add_row_gradient(struct gw_work_item *item, size_t row,
                              const float *const *tables,
-                             float *const *gradients, struct gw__judged *judged)
+                             float *const *gradients,
+                             struct gw__loss_sum *loss_sum)
 {
-    const struct net_data *net = unit->task->data;
-    struct net_scratch *s = unit->scratch;
-    double share = 1 / (double)unit->batch_rows;
+    const struct net_data *net = item->task->data;
+    struct net_scratch *s = item->scratch;
+    double share = 1 / (double)item->batch_rows;
     uint32_t number = net->embedding ? 0 : (uint32_t)row;
-    struct gw__rows rows = {net->embedding ? &s->row : data_of(unit), &number,
+    struct gw__rows rows = {net->embedding ? &s->row : data_of(item), &number,
                             1};
-    struct gw__part_pass pass = {.rows = &rows, .judged = judged};
+    struct gw__model_chunk_pass pass = {.rows = &rows, .loss_sum = loss_sum};
     if (net->embedding)
-        gather_embedding(unit, row, tables[EMBEDDING]);
+        gather_embedding(item, row, tables[EMBEDDING]);
     /* A part on a single rank cannot fail. */
-    enum gw_err code = gw__part_forward(s->part, s->tape, &pass, NULL);
+    enum gw_err code = gw__model_chunk_forward(s->model, s->tape, &pass, NULL);
     assert(!code);
     if (!gradients)
         return;
     memcpy(s->gradient, s->decay, net->floats * sizeof *s->gradient);
     pass.kind = GW_BACKWARD;
-    code = gw__part_backward(s->part, s->tape, &pass, NULL);
+    code = gw__model_chunk_backward(s->model, s->tape, &pass, NULL);
     assert(!code);
     assert(gradients[NET]);
     add_exactly(gradients[NET], s->gradient, net->floats, share);
     if (net->embedding)
-        scatter(unit, row, gradients[EMBEDDING], share);
+        scatter(item, row, gradients[EMBEDDING], share);
 }
 
-static void compute_net(struct gw_unit *unit, const float *const *rows,
-                        float *const *gradients, struct gw_unit_sums *sums)
+static void compute_net(struct gw_work_item *item, const float *const *rows,
+                        float *const *gradients, struct gw_sample_sums *sums)
 {
-    struct gw__judged judged = {0};
+    struct gw__loss_sum loss_sum = {0};
     /* A unit without rows has no gradient for a sparse table. */
-    for (unsigned t = 0; gradients && t < unit->task->table_count; t++)
+    for (unsigned t = 0; gradients && t < item->task->table_count; t++)
         if (gradients[t])
-            memset(gradients[t], 0, gw__unit_floats(unit, t) * sizeof(float));
-    if (unit->count)
-        begin_weights(unit->scratch, unit, rows[NET]);
-    for (size_t i = 0; i < unit->count; i++)
-        add_row_gradient(unit, gw__unit_row(unit, i), rows, gradients, &judged);
-    sums->loss = judged.loss;
-    sums->right = judged.right;
-    sums->samples = unit->count;
+            memset(gradients[t], 0,
+                   gw__work_item_floats(item, t) * sizeof(float));
+    if (item->count)
+        begin_weights(item->scratch, item, rows[NET]);
+    for (size_t i = 0; i < item->count; i++)
+        add_row_gradient(item, gw__work_item_row(item, i), rows, gradients,
+                         &loss_sum);
+    sums->loss = loss_sum.loss;
+    sums->right = loss_sum.right;
+    sums->samples = item->count;
 }
 
 static void scratch_fini(void *scratch)
 {
     struct net_scratch *s = scratch;
-    if (s->part)
-        gw__part_give(s->part, &s->tape);
-    gw__part_destroy(&s->part);
+    if (s->model)
+        gw__tape_release(s->model, &s->tape);
+    gw__model_chunk_destroy(&s->model);
     free(s->row.index);
     free(s->row_values);
     free(s->values);

@@ -33,7 +33,7 @@ enum {
 
 struct words_scratch {
     struct gw__pairs pairs;
-    bool placed; /* word numbers have been replaced by places of rows */
+    bool is_indexed; /* word numbers have been replaced by places of rows */
     struct gw__vectors copy;
     size_t in_capacity, out_capacity; /* floats */
     float *error;                     /* one vector for each thread */
@@ -145,7 +145,7 @@ static enum gw_err load_words(struct gw__word_table *words,
                               const struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
-    const struct gw__words_form text = {.min_count = config->words.min_count};
+    const struct gw__words_format text = {.min_count = config->words.min_count};
     const struct gw__walks walks = {.per_node = config->words.walks,
                                     .length = config->words.length,
                                     .seed = config->seed};
@@ -199,29 +199,30 @@ static size_t at_most(size_t names, size_t words)
     return names < words ? names : words;
 }
 
-static enum gw_err prepare_pairs(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_pairs(struct gw_work_item *item,
+                                 struct gw_error *why)
 {
-    struct words_scratch *scratch = unit->scratch;
+    struct words_scratch *scratch = item->scratch;
     struct gw__pairs *pairs = &scratch->pairs;
-    const struct gw__word2vec *data = unit->task->data;
+    const struct gw__word2vec *data = item->task->data;
     size_t words = data->words.word_count;
-    size_t stride = gw__lanes_up(unit->task->config.words.dimension);
+    size_t stride = gw__lanes_up(item->task->config.words.dimension);
     enum gw_err code = gw__pairs_make(
-        pairs, unit->task, unit->learning ? unit->epoch : GW__EVALUATION,
-        unit->first, unit->count, why);
+        pairs, item->task, item->learning ? item->epoch : GW__EVALUATION,
+        item->first, item->count, why);
     if (code)
         return code;
     bool added = true;
     for (size_t i = 0; added && i < pairs->count; i++)
-        added = gw__keyset_add(&unit->keys[0], pairs->pair[i].in);
+        added = gw__keyset_add(&item->keys[0], pairs->pair[i].in);
     for (size_t i = 0; added && i < pairs->target_count; i++)
-        added = gw__keyset_add(&unit->keys[1], pairs->targets[i]);
-    scratch->placed = false;
+        added = gw__keyset_add(&item->keys[1], pairs->targets[i]);
+    scratch->is_indexed = false;
     scratch->copy.stride = stride;
-    if (scratch->errors < unit->unlocked.threads) {
+    if (scratch->errors < item->unlocked.threads) {
         free(scratch->error);
-        scratch->error = gw__vectors_alloc(unit->unlocked.threads, stride);
-        scratch->errors = scratch->error ? unit->unlocked.threads : 0;
+        scratch->error = gw__vectors_alloc(item->unlocked.threads, stride);
+        scratch->errors = scratch->error ? item->unlocked.threads : 0;
     }
     for (int i = 0; i < 2; i++)
         if (!scratch->visits[i])
@@ -239,23 +240,24 @@ static enum gw_err prepare_pairs(struct gw_unit *unit, struct gw_error *why)
 
 /* Replaces word numbers by places of rows, and counts the visits of
  * each row. */
-static void name_places(struct gw_unit *unit, struct words_scratch *scratch)
+static void name_places(struct gw_work_item *item,
+                        struct words_scratch *scratch)
 {
     struct gw__pairs *pairs = &scratch->pairs;
     for (unsigned table = 0; table < 2; table++)
-        for (size_t i = 0; i < unit->keys[table].count; i++)
+        for (size_t i = 0; i < item->keys[table].count; i++)
             scratch->visits[table][i] = 0;
     for (size_t i = 0; i < pairs->count; i++) {
         uint32_t *in = &pairs->pair[i].in;
-        *in = gw__keyset_place(&unit->keys[0], *in);
+        *in = gw__keyset_place(&item->keys[0], *in);
         scratch->visits[0][*in] += pairs->pair[i].count;
     }
     for (size_t i = 0; i < pairs->target_count; i++) {
         uint32_t *target = &pairs->targets[i];
-        *target = gw__keyset_place(&unit->keys[1], *target);
+        *target = gw__keyset_place(&item->keys[1], *target);
         scratch->visits[1][*target]++;
     }
-    scratch->placed = true;
+    scratch->is_indexed = true;
 }
 
 static void copy_in(float *copy, size_t stride, const float *rows, size_t count,
@@ -280,40 +282,40 @@ static float share_of_move(uint32_t n, unsigned parts, double rate)
     return (float)(expm1(decay * parts) / (expm1(decay) * parts));
 }
 
-static void take_moves(const struct gw_unit *unit, unsigned table,
-                       const float *copy, const float *rows, float *moves)
+static void compute_moves(const struct gw_work_item *item, unsigned table,
+                          const float *copy, const float *rows, float *moves)
 {
-    const struct words_scratch *scratch = unit->scratch;
-    size_t width = unit->task->config.words.dimension;
+    const struct words_scratch *scratch = item->scratch;
+    size_t width = item->task->config.words.dimension;
     const uint32_t *visits = scratch->visits[table];
     double rate = scratch->pairs.count ? (double)scratch->pairs.pair->rate : 0;
-    bool alone = unit->parts == 1 || !(rate > 0);
-    for (size_t i = 0; i < unit->keys[table].count; i++) {
+    bool alone = item->parts == 1 || !(rate > 0);
+    for (size_t i = 0; i < item->keys[table].count; i++) {
         const float *to = copy + i * scratch->copy.stride;
         float share =
-            alone ? 1 : share_of_move(visits[i], unit->parts, STEEPNESS * rate);
+            alone ? 1 : share_of_move(visits[i], item->parts, STEEPNESS * rate);
         for (size_t k = 0; k < width; k++)
             moves[i * width + k] = share * (to[k] - rows[i * width + k]);
     }
 }
 
-static void copy_rows(struct gw_unit *unit, const float *const *rows,
+static void copy_rows(struct gw_work_item *item, const float *const *rows,
                       float *const *gradients)
 {
-    struct words_scratch *scratch = unit->scratch;
+    struct words_scratch *scratch = item->scratch;
     const struct gw__vectors *copy = &scratch->copy;
-    size_t width = unit->task->config.words.dimension;
+    size_t width = item->task->config.words.dimension;
     (void)gradients;
-    if (!scratch->placed)
-        name_places(unit, scratch);
-    copy_in(copy->in, copy->stride, rows[0], unit->keys[0].count, width);
-    copy_in(copy->out, copy->stride, rows[1], unit->keys[1].count, width);
+    if (!scratch->is_indexed)
+        name_places(item, scratch);
+    copy_in(copy->in, copy->stride, rows[0], item->keys[0].count, width);
+    copy_in(copy->out, copy->stride, rows[1], item->keys[1].count, width);
 }
 
-static void share_pairs(struct gw_unit *unit, const float *const *rows,
+static void share_pairs(struct gw_work_item *item, const float *const *rows,
                         float *const *gradients, const struct gw__share *share)
 {
-    const struct words_scratch *scratch = unit->scratch;
+    const struct words_scratch *scratch = item->scratch;
     struct gw__vectors vectors = scratch->copy;
     struct gw__pairs pairs = scratch->pairs;
     size_t first = gw__share_begin(share, pairs.count);
@@ -329,13 +331,13 @@ static void share_pairs(struct gw_unit *unit, const float *const *rows,
         share->sums->row_writes += 1 + (uint64_t)pairs.pair[i].count;
 }
 
-static void write_moves(struct gw_unit *unit, const float *const *rows,
+static void write_moves(struct gw_work_item *item, const float *const *rows,
                         float *const *gradients)
 {
     const struct gw__vectors *copy =
-        &((const struct words_scratch *)unit->scratch)->copy;
-    take_moves(unit, 0, copy->in, rows[0], gradients[0]);
-    take_moves(unit, 1, copy->out, rows[1], gradients[1]);
+        &((const struct words_scratch *)item->scratch)->copy;
+    compute_moves(item, 0, copy->in, rows[0], gradients[0]);
+    compute_moves(item, 1, copy->out, rows[1], gradients[1]);
 }
 
 static void scratch_fini(void *memory)

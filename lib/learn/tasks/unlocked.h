@@ -32,7 +32,7 @@ struct gw__unlocked {
     unsigned threads;
     uint32_t *row_writes[GW_TASK_TABLES_MAX];
     size_t room[GW_TASK_TABLES_MAX]; /* rows */
-    struct gw_unit_sums *sums;       /* of each thread */
+    struct gw_sample_sums *sums;     /* of each thread */
 };
 
 /* Call it before the row is read. */
@@ -71,11 +71,11 @@ static inline void gw__unlocked_add_double(double *at, double value)
 }
 
 /* Makes room for the counters of the unit's rows. */
-GW_MUST_CHECK enum gw_err gw__unlocked_reserve(struct gw_unit *unit,
+GW_MUST_CHECK enum gw_err gw__unlocked_reserve(struct gw_work_item *item,
                                                struct gw_error *why);
 /* Computes all shares of the unit, between `begin` and `finish`. */
-void gw__unlocked_compute(struct gw_unit *unit, const float *const *rows,
-                          float *const *gradients, struct gw_unit_sums *sums);
-void gw__unlocked_fini(struct gw_unit *unit);
+void gw__unlocked_compute(struct gw_work_item *item, const float *const *rows,
+                          float *const *gradients, struct gw_sample_sums *sums);
+void gw__unlocked_fini(struct gw_work_item *item);
 
 #endif

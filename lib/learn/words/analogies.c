@@ -48,12 +48,12 @@ static size_t split_words(char *line, char *word[WORDS])
 struct quiz {
     const struct gw_embedding *words;
     const char *path;
-    size_t line, asked, right;
+    size_t line, questions, right;
     float *wanted;
 };
 
-static enum gw_err ask_analogy(struct quiz *quiz, char *line,
-                               struct gw_error *why)
+static enum gw_err test_analogy(struct quiz *quiz, char *line,
+                                struct gw_error *why)
 {
     char *word[WORDS];
     size_t number[WORDS];
@@ -69,12 +69,12 @@ static enum gw_err ask_analogy(struct quiz *quiz, char *line,
     for (int i = 0; i < WORDS; i++)
         if (gw_words_find(quiz->words->task, word[i], &number[i], NULL))
             return GW_OK;
-    quiz->asked++;
+    quiz->questions++;
     quiz->right += answer_is_right(quiz->words, number, quiz->wanted);
     return GW_OK;
 }
 
-static enum gw_err ask_all(struct quiz *quiz, FILE *file, struct gw_error *why)
+static enum gw_err test_all(struct quiz *quiz, FILE *file, struct gw_error *why)
 {
     char line[LINE_BYTES_MAX];
     enum gw_err code = GW_OK;
@@ -86,7 +86,7 @@ static enum gw_err ask_all(struct quiz *quiz, FILE *file, struct gw_error *why)
                            "question must have 4 words",
                            quiz->path, quiz->line, LINE_BYTES_MAX);
         else
-            code = ask_analogy(quiz, line, why);
+            code = test_analogy(quiz, line, why);
     }
     if (!code && ferror(file))
         code = gw_fail(why, GW_EDATA, "%s: cannot be read: %s", quiz->path,
@@ -95,7 +95,7 @@ static enum gw_err ask_all(struct quiz *quiz, FILE *file, struct gw_error *why)
 }
 
 enum gw_err gw_embedding_analogies(const struct gw_embedding *words,
-                                   const char *path, size_t *asked,
+                                   const char *path, size_t *total,
                                    size_t *right, struct gw_error *why)
 {
     struct quiz quiz = {
@@ -110,11 +110,11 @@ enum gw_err gw_embedding_analogies(const struct gw_embedding *words,
     else if (!quiz.wanted)
         code = gw_fail(why, GW_ENOMEM, "%s", path);
     else
-        code = ask_all(&quiz, file, why);
+        code = test_all(&quiz, file, why);
     if (file)
         fclose(file);
     free(quiz.wanted);
-    *asked = quiz.asked;
+    *total = quiz.questions;
     *right = quiz.right;
     return code;
 }

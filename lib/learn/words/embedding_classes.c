@@ -78,21 +78,21 @@ static bool is_right(const struct classes *c, const struct labelled *one)
 }
 
 enum gw_err gw_embedding_classes(const struct gw_embedding *words,
-                                 const char *path, size_t *asked, size_t *right,
+                                 const char *path, size_t *total, size_t *right,
                                  struct gw_error *why)
 {
-    const struct gw__words_form form = {.min_count = 1, .line_words = 2};
+    const struct gw__words_format format = {.min_count = 1, .line_words = 2};
     struct gw__word_table labels;
     struct labelled one;
-    enum gw_err code = gw__words_load(&labels, path, &form, why);
-    *asked = *right = 0;
+    enum gw_err code = gw__words_load(&labels, path, &format, why);
+    *total = *right = 0;
     if (code)
         return code;
     struct classes c = {.words = words, .labels = &labels};
     c.sums = calloc(labels.word_count * words->width, sizeof *c.sums);
     if (!c.sums)
         code = gw_fail(why, GW_ENOMEM, "%s: %zu words", path, labels.length);
-    for (size_t at = 0; !code && next(&c, &at, &one); (*asked)++)
+    for (size_t at = 0; !code && next(&c, &at, &one); (*total)++)
         add_to_class(&c, &one, 1);
     for (size_t at = 0; !code && next(&c, &at, &one);)
         *right += is_right(&c, &one);

@@ -25,7 +25,7 @@ struct share {
     pthread_t thread;
     uint64_t epoch;
     size_t first, end; /* words of the text */
-    struct gw_unit_sums sums;
+    struct gw_sample_sums sums;
     enum gw_err code;
     struct gw_error why;
 };
@@ -128,7 +128,7 @@ static enum gw_err run_all(struct share *shares, unsigned count,
 }
 
 enum gw_err gw_hogwild_epoch(struct gw_hogwild *hogwild, uint64_t epoch,
-                             unsigned threads, struct gw_unit_sums *sums,
+                             unsigned threads, struct gw_sample_sums *sums,
                              uint64_t *elapsed_ns, struct gw_error *why)
 {
     size_t rows = hogwild->task->rows;
@@ -147,10 +147,10 @@ enum gw_err gw_hogwild_epoch(struct gw_hogwild *hogwild, uint64_t epoch,
     }
     enum gw_err code = run_all(shares, threads, why);
     *elapsed_ns = gw_now_ns() - began;
-    *sums = (struct gw_unit_sums){0};
+    *sums = (struct gw_sample_sums){0};
     for (unsigned i = 0; i < threads; i++) {
         shares[i].sums.rows = shares[i].end - shares[i].first;
-        gw_unit_add(sums, &shares[i].sums);
+        gw_sample_sums_add(sums, &shares[i].sums);
     }
     free(shares);
     return code;

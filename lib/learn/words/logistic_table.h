@@ -24,7 +24,7 @@ struct gw__logistic_table {
 const struct gw__logistic_table *gw__logistic_table(void);
 
 static inline struct gw__logistic_entry
-gw__logistic_look(const struct gw__logistic_table *table, float z)
+gw__logistic_lookup(const struct gw__logistic_table *table, float z)
 {
     if (!(z > -GW__TABLE_REACH)) {
         float nothing = z == z ? 0 : z;

@@ -102,7 +102,7 @@ enum gw_err gw__words_walk(struct gw__word_table *words, const char *path,
                            const struct gw__walks *walks, struct gw_error *why)
 {
     struct graph graph = {.nodes = 0};
-    const struct gw__words_form edges = {.min_count = 1, .line_words = 2};
+    const struct gw__words_format edges = {.min_count = 1, .line_words = 2};
     enum gw_err code = gw__words_load(words, path, &edges, why);
     if (code)
         return code;

@@ -88,14 +88,14 @@ struct gw__vectors {
  * samples, loss and right. Several threads may use the same vectors. */
 void gw__word2vec_train(const struct gw__vectors *vectors,
                         const struct gw__pairs *pairs, float *scratch,
-                        struct gw_unit_sums *sums);
+                        struct gw_sample_sums *sums);
 /* The same for CPU vectors of 16 and 32 bytes, with the same bits. */
 void gw__word2vec_train_any(const struct gw__vectors *vectors,
                             const struct gw__pairs *pairs, float *scratch,
-                            struct gw_unit_sums *sums);
+                            struct gw_sample_sums *sums);
 void gw__word2vec_train_avx2(const struct gw__vectors *vectors,
                              const struct gw__pairs *pairs, float *scratch,
-                             struct gw_unit_sums *sums);
+                             struct gw_sample_sums *sums);
 /* Memory for `count` vectors, aligned to cache lines. NULL: out of memory. */
 float *gw__vectors_alloc(size_t count, size_t stride);
 

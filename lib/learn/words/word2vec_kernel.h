@@ -67,7 +67,7 @@ INLINE void move_in(float *restrict in, const float *restrict error,
 
 __attribute__((no_sanitize("thread"))) void
 TRAIN(const struct gw__vectors *vectors, const struct gw__pairs *pairs,
-      float *error, struct gw_unit_sums *sums)
+      float *error, struct gw_sample_sums *sums)
 {
     const struct gw__logistic_table *table = gw__logistic_table();
     size_t stride = vectors->stride;
@@ -81,14 +81,14 @@ TRAIN(const struct gw__vectors *vectors, const struct gw__pairs *pairs,
         for (uint32_t k = 0; k < pair->count; k++) {
             float *out = vectors->out + targets[k] * stride;
             float score = dot(in, out, stride);
-            struct gw__logistic_entry told =
-                gw__logistic_look(table, k == 0 ? -score : score);
+            struct gw__logistic_entry entry =
+                gw__logistic_lookup(table, k == 0 ? -score : score);
             if (k == 0)
                 true_score = score;
             else
                 first &= true_score > score;
-            loss += told.loss;
-            float slope = k == 0 ? -told.slope : told.slope;
+            loss += entry.loss;
+            float slope = k == 0 ? -entry.slope : entry.slope;
             uint32_t writes =
                 gw__row_write_begin(vectors->out_writes, targets[k]);
             move_out(error, out, in, -slope * pair->rate, stride);

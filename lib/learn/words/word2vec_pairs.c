@@ -25,25 +25,26 @@ static void pair_up(struct gw__alias *alias, double *share, uint32_t *order,
                     size_t count)
 {
     /* Columns with less than their share first, the others at the end. */
-    size_t poor = 0, rich = count;
+    size_t small_end = 0, large_begin = count;
     for (size_t i = 0; i < count; i++)
         if (share[i] < 1)
-            order[poor++] = (uint32_t)i;
+            order[small_end++] = (uint32_t)i;
         else
-            order[--rich] = (uint32_t)i;
-    size_t next_poor = 0;
-    while (next_poor < rich && rich < count) {
-        uint32_t giver = order[rich], taker = order[next_poor++];
-        alias[taker] = (struct gw__alias){
-            .threshold = (uint32_t)fmin(share[taker] * 0x1p32, 0xffffffffp0),
-            .alias = giver};
-        share[giver] -= 1 - share[taker];
-        rich += share[giver] < 1; /* it is now the last one below its share */
+            order[--large_begin] = (uint32_t)i;
+    size_t next_small = 0;
+    while (next_small < large_begin && large_begin < count) {
+        uint32_t large = order[large_begin], small = order[next_small++];
+        alias[small] = (struct gw__alias){
+            .threshold = (uint32_t)fmin(share[small] * 0x1p32, 0xffffffffp0),
+            .alias = large};
+        share[large] -= 1 - share[small];
+        large_begin +=
+            share[large] < 1; /* it is now the last one below its share */
     }
     /* The remaining columns have their share, except for rounding. */
-    for (; next_poor < count; next_poor++)
-        alias[order[next_poor]] = (struct gw__alias){.threshold = UINT32_MAX,
-                                                     .alias = order[next_poor]};
+    for (; next_small < count; next_small++)
+        alias[order[next_small]] = (struct gw__alias){
+            .threshold = UINT32_MAX, .alias = order[next_small]};
 }
 
 bool gw__alias_init(struct gw__word2vec *data)

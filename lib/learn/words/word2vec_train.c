@@ -19,9 +19,9 @@ static void make_table(void)
 {
     for (size_t i = 0; i < sizeof made.entry / sizeof *made.entry; i++) {
         double z = (double)i / GW__TABLE_STEPS - GW__TABLE_REACH;
-        struct gw__logistic told = gw__logistic(z, false);
-        made.entry[i].loss = (float)told.loss;
-        made.entry[i].slope = (float)told.slope;
+        struct gw__logistic logistic = gw__logistic(z, false);
+        made.entry[i].loss = (float)logistic.loss;
+        made.entry[i].slope = (float)logistic.slope;
     }
 }
 
@@ -34,7 +34,7 @@ const struct gw__logistic_table *gw__logistic_table(void)
 
 void gw__word2vec_train(const struct gw__vectors *vectors,
                         const struct gw__pairs *pairs, float *scratch,
-                        struct gw_unit_sums *sums)
+                        struct gw_sample_sums *sums)
 {
 #ifdef __x86_64__
     /* All levels of gw_reduce_local except the scalar one have AVX2. */

@@ -16,7 +16,7 @@
 enum { CELLS_MIN = 1024 };
 #define NO_WORD UINT32_MAX
 
-struct growing {
+struct text_builder {
     struct gw__word_table *words;
     size_t word_capacity, stream_capacity;
 };
@@ -94,7 +94,7 @@ size_t gw__words_number(const struct gw__word_table *words, const char *text,
 
 /* ---- the stream ---- */
 
-static bool grow_words(struct growing *g)
+static bool grow_words(struct text_builder *g)
 {
     struct gw__word_table *words = g->words;
     if (words->word_count < g->word_capacity)
@@ -108,7 +108,7 @@ static bool grow_words(struct growing *g)
     return hash_again(words, 2 * capacity);
 }
 
-static bool grow_stream(struct growing *g)
+static bool grow_stream(struct text_builder *g)
 {
     struct gw__word_table *words = g->words;
     if (words->length < g->stream_capacity)
@@ -122,7 +122,7 @@ static bool grow_stream(struct growing *g)
     return true;
 }
 
-static bool take_word(struct growing *g, const char *text, size_t bytes)
+static bool add_word(struct text_builder *g, const char *text, size_t bytes)
 {
     struct gw__word_table *words = g->words;
     if (words->length >= NO_WORD - 1 || !grow_words(g) || !grow_stream(g))
@@ -138,14 +138,14 @@ static bool take_word(struct growing *g, const char *text, size_t bytes)
     return true;
 }
 
-static bool take_text(struct growing *g, const char *text, size_t bytes)
+static bool add_text(struct text_builder *g, const char *text, size_t bytes)
 {
     const char *end = text + bytes;
     while (text < end) {
         const char *begin = text;
         while (text < end && (unsigned char)*text > ' ')
             text++;
-        if (text > begin && !take_word(g, begin, (size_t)(text - begin)))
+        if (text > begin && !add_word(g, begin, (size_t)(text - begin)))
             return false;
         text++;
     }
@@ -153,16 +153,16 @@ static bool take_text(struct growing *g, const char *text, size_t bytes)
 }
 
 /* Reads line by line. GW_EDATA: a line has the wrong number of words. */
-static enum gw_err take_lines(struct growing *g, const char *text, size_t bytes,
-                              size_t line_words, const char *path,
-                              struct gw_error *why)
+static enum gw_err add_lines(struct text_builder *g, const char *text,
+                             size_t bytes, size_t line_words, const char *path,
+                             struct gw_error *why)
 {
     const char *end = text + bytes;
     for (size_t line = 1; text < end; line++) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *line_end = newline ? newline : end;
         size_t before = g->words->length;
-        if (*text != '#' && !take_text(g, text, (size_t)(line_end - text)))
+        if (*text != '#' && !add_text(g, text, (size_t)(line_end - text)))
             return gw_fail(why, GW_ENOMEM, "%s: more than %zu words", path,
                            g->words->length);
         size_t count = g->words->length - before;
@@ -242,29 +242,29 @@ static enum gw_err order(struct gw__word_table *words, const char *path,
 
 static enum gw_err load_text(struct gw__word_table *words, int fd,
                              const char *path,
-                             const struct gw__words_form *form,
+                             const struct gw__words_format *format,
                              struct gw_error *why)
 {
-    struct growing g = {.words = words};
+    struct text_builder g = {.words = words};
     size_t bytes = 0;
     enum gw_err code = read_text(fd, path, &words->text, &bytes, why);
     if (code)
         return code;
-    size_t line_words = form->line_words;
+    size_t line_words = format->line_words;
     if (line_words)
-        code = take_lines(&g, words->text, bytes, line_words, path, why);
-    else if (!take_text(&g, words->text, bytes))
+        code = add_lines(&g, words->text, bytes, line_words, path, why);
+    else if (!add_text(&g, words->text, bytes))
         code = gw_fail(why, GW_ENOMEM, "%s: more than %zu words", path,
                        words->length);
     if (code)
         return code;
     if (words->length == 0)
         return gw_fail(why, GW_EDATA, "%s: the file has no words", path);
-    return order(words, path, form->min_count, why);
+    return order(words, path, format->min_count, why);
 }
 
 enum gw_err gw__words_load(struct gw__word_table *words, const char *path,
-                           const struct gw__words_form *form,
+                           const struct gw__words_format *format,
                            struct gw_error *why)
 {
     *words = (struct gw__word_table){0};
@@ -272,7 +272,7 @@ enum gw_err gw__words_load(struct gw__word_table *words, const char *path,
     enum gw_err code = gw__file_open(path, &fd, why);
     if (code)
         return code;
-    code = load_text(words, fd, path, form, why);
+    code = load_text(words, fd, path, format, why);
     close(fd);
     if (code)
         gw__words_fini(words);

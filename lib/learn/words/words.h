@@ -28,7 +28,7 @@ struct gw__word_table {
     size_t cell_count;
 };
 
-struct gw__words_form {
+struct gw__words_format {
     uint64_t min_count; /* rarer words are removed */
     /* 0: lines are not significant. Otherwise each line has this number of
      * words, except empty lines and those that begin with '#'. */
@@ -40,7 +40,7 @@ struct gw__words_form {
  * empty. */
 GW_MUST_CHECK enum gw_err gw__words_load(struct gw__word_table *words,
                                          const char *path,
-                                         const struct gw__words_form *form,
+                                         const struct gw__words_format *format,
                                          struct gw_error *why);
 void gw__words_fini(struct gw__word_table *words);
 /* The number of a word; word_count: unknown. */

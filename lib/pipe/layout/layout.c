@@ -6,8 +6,8 @@
  * next operator needs. The operators are processed once, in order; the sharding
  * of the previous output determines the meaning of AUTO.
  *
- * layout_rules.c has the rules for one operator, layout_conversion.c the
- * conversions, layout_pieces.c the division, layout_price.c the costs. This
+ * layout_split.c has the rules for one operator, layout_conversion.c the
+ * conversions, layout_partition.c the division, layout_price.c the costs. This
  * file also reports sizes that do not fit, with their position.
  */
 #include "layout_parts.h"
@@ -61,7 +61,7 @@ static enum gw_err check_group(const struct gw_layout_options *options,
 static enum gw_err check_layout_options(const struct gw_layout_options *options,
                                         struct gw_error *why)
 {
-    uint64_t shares =
+    uint64_t divisor =
         (uint64_t)options->mesh.data * (options->micros ? options->micros : 1);
     enum gw_err err = check_mesh(&options->mesh, why);
     if (!err)
@@ -71,7 +71,7 @@ static enum gw_err check_layout_options(const struct gw_layout_options *options,
     if (options->chunks > GW_STAGE_CHUNKS_MAX)
         return gw_fail(why, GW_EINVAL, "%u chunks per stage; use at most %d",
                        options->chunks, GW_STAGE_CHUNKS_MAX);
-    if (options->batch == 0 || shares == 0 || options->batch % shares != 0)
+    if (options->batch == 0 || divisor == 0 || options->batch % divisor != 0)
         return gw_fail(why, GW_EINVAL,
                        "a batch of %u rows must be divisible by %u data ranks "
                        "x %u micro-batches",
@@ -117,24 +117,24 @@ static enum gw_err check_channels(const struct gw_image *image,
 }
 
 /* Can input, output and weights be divided into equal parts? */
-static enum gw_err check_shares(const struct gw_layout *layout,
-                                const struct gw_operator *op,
-                                const struct gw_placed *placed,
-                                struct gw_error *why)
+static enum gw_err
+check_divisibility(const struct gw_layout *layout, const struct gw_operator *op,
+                   const struct gw_operator_layout *op_layout,
+                   struct gw_error *why)
 {
     unsigned tensor = layout->options.mesh.tensor;
     enum gw_err err = GW_OK;
-    if (placed->in == GW_BY_FEATURE || placed->split == GW_SPLIT_ROWS) {
+    if (op_layout->in == GW_BY_FEATURE || op_layout->split == GW_SPLIT_ROWS) {
         err = check_channels(&op->image_in, "input", tensor, why);
         if (!err)
             err = check_width(op->in, "input", tensor, why);
     }
-    if (!err && placed->out == GW_BY_FEATURE) {
+    if (!err && op_layout->out == GW_BY_FEATURE) {
         err = check_channels(&op->image_out, "output", tensor, why);
         if (!err)
             err = check_width(op->out, "output", tensor, why);
     }
-    if (!err && placed->in == GW_BY_ROW && layout->rows % tensor != 0)
+    if (!err && op_layout->in == GW_BY_ROW && layout->rows % tensor != 0)
         err = gw_fail(
             why, GW_EINVAL,
             "the %u rows of a micro-batch must be divisible by %u tensor ranks",
@@ -174,15 +174,15 @@ static enum gw_err check_branch(const struct gw_layout *layout, unsigned i,
 {
     const struct gw_operator *op = &layout->network->operators[i];
     const char *name = layout->network->operators[op->source].name;
-    enum gw_sharding lies = layout->placed[op->source].out;
-    if (lies == layout->placed[i].in)
+    enum gw_sharding sharding = layout->op_layouts[op->source].out;
+    if (sharding == layout->op_layouts[i].in)
         return GW_OK;
     gw_fail(
         why, GW_EINVAL,
-        lies == GW_PARTIAL
+        sharding == GW_PARTIAL
             ? "%s is a partial sum; name the output of the operator after it"
             : "%s is %s; an add must be split like its source",
-        name, gw_sharding_name(lies));
+        name, gw_sharding_name(sharding));
     return refuse_operator(layout->network, i, why);
 }
 
@@ -192,14 +192,14 @@ static enum gw_sharding incoming(const struct gw_layout *layout, unsigned i)
     const struct gw_operator *op = &layout->network->operators[i];
     if (i == 0)
         return GW_REPLICATED;
-    return layout->placed[op->kind == GW_OP_ADD ? op->source : i - 1].out;
+    return layout->op_layouts[op->kind == GW_OP_ADD ? op->source : i - 1].out;
 }
 
-static enum gw_err place_operator(struct gw_layout *layout, unsigned i,
-                                  struct gw_error *why)
+static enum gw_err lay_out_operator(struct gw_layout *layout, unsigned i,
+                                    struct gw_error *why)
 {
     const struct gw_operator *op = &layout->network->operators[i];
-    struct gw_placed *placed = &layout->placed[i];
+    struct gw_operator_layout *op_layout = &layout->op_layouts[i];
     unsigned tensor = layout->options.mesh.tensor;
     enum gw_split split = op->split;
     if (!gw__split_fits(op->kind, split)) {
@@ -211,9 +211,9 @@ static enum gw_err place_operator(struct gw_layout *layout, unsigned i,
         split = GW_SPLIT_NONE;
     else if (split == GW_SPLIT_AUTO)
         split = gw__split_choose(op->kind, incoming(layout, i));
-    placed->index = i;
-    gw__place(op, split, tensor, placed);
-    if (check_shares(layout, op, placed, why))
+    op_layout->index = i;
+    gw__split_apply(op, split, tensor, op_layout);
+    if (check_divisibility(layout, op, op_layout, why))
         return refuse_operator(layout->network, i, why);
     return op->kind == GW_OP_ADD ? check_branch(layout, i, why) : GW_OK;
 }
@@ -222,15 +222,18 @@ static enum gw_err place_operator(struct gw_layout *layout, unsigned i,
  * and the gradient of its input is not computed. */
 static void convert(struct gw_layout *layout, unsigned i)
 {
-    struct gw_placed *placed = &layout->placed[i];
-    const struct gw_placed *before = i == 0 ? NULL : &layout->placed[i - 1];
+    struct gw_operator_layout *op_layout = &layout->op_layouts[i];
+    const struct gw_operator_layout *before =
+        i == 0 ? NULL : &layout->op_layouts[i - 1];
     unsigned features = layout->network->operators[i].in;
     unsigned tensor = layout->options.mesh.tensor;
-    enum gw_sharding grad_in = before ? placed->grad_in : GW_REPLICATED;
-    placed->forward = gw__convert(before ? before->out : placed->in, placed->in,
-                                  layout->rows, features, tensor);
-    placed->backward = gw__convert(grad_in, before ? before->grad_out : grad_in,
-                                   layout->rows, features, tensor);
+    enum gw_sharding grad_in = before ? op_layout->grad_in : GW_REPLICATED;
+    op_layout->forward =
+        gw__convert(before ? before->out : op_layout->in, op_layout->in,
+                    layout->rows, features, tensor);
+    op_layout->backward =
+        gw__convert(grad_in, before ? before->grad_out : grad_in, layout->rows,
+                    features, tensor);
 }
 
 static enum gw_err lay_out_network(struct gw_layout *layout,
@@ -238,17 +241,17 @@ static enum gw_err lay_out_network(struct gw_layout *layout,
 {
     enum gw_err err = check_chain(layout->network, why);
     if (!err)
-        err =
-            gw__cut(layout->network, layout->pieces, layout->piece_begin, why);
+        err = gw__network_partition(layout->network, layout->virtual_stages,
+                                    layout->virtual_begin, why);
     for (unsigned i = 0; !err && i < layout->operator_count; i++) {
-        err = place_operator(layout, i, why);
+        err = lay_out_operator(layout, i, why);
         if (!err)
             convert(layout, i);
     }
-    for (unsigned p = 0; !err && p < layout->pieces; p++)
-        for (unsigned i = layout->piece_begin[p];
-             i < layout->piece_begin[p + 1]; i++)
-            layout->placed[i].piece = p;
+    for (unsigned p = 0; !err && p < layout->virtual_stages; p++)
+        for (unsigned i = layout->virtual_begin[p];
+             i < layout->virtual_begin[p + 1]; i++)
+            layout->op_layouts[i].virtual_stage = p;
     return err;
 }
 
@@ -268,10 +271,11 @@ enum gw_err gw_layout_new(const struct gw_network *network,
     fill_in(&made->options);
     made->rows = options->batch / (options->mesh.data * made->options.micros);
     made->operator_count = network->operator_count;
-    made->pieces = options->mesh.pipe * made->options.chunks;
-    made->placed = calloc(made->operator_count, sizeof *made->placed);
-    made->piece_begin = calloc(made->pieces + 1, sizeof *made->piece_begin);
-    if (made->placed && made->piece_begin)
+    made->virtual_stages = options->mesh.pipe * made->options.chunks;
+    made->op_layouts = calloc(made->operator_count, sizeof *made->op_layouts);
+    made->virtual_begin =
+        calloc(made->virtual_stages + 1, sizeof *made->virtual_begin);
+    if (made->op_layouts && made->virtual_begin)
         err = lay_out_network(made, why);
     else
         err = gw_fail(why, GW_ENOMEM, "%s: out of memory", network->name);
@@ -285,8 +289,8 @@ void gw_layout_destroy(struct gw_layout **layout)
 {
     if (!*layout)
         return;
-    free((*layout)->placed);
-    free((*layout)->piece_begin);
+    free((*layout)->op_layouts);
+    free((*layout)->virtual_begin);
     free(*layout);
     *layout = NULL;
 }

@@ -198,14 +198,14 @@ static enum gw_err simulate(const struct gw_layout_timer *timer,
         err = gw_fail(why, GW_ENOMEM, "%u chunks", chunks);
     if (!err && all.chunk_bytes) {
         size_chunks(&all);
-        const struct gw_topology_job job = {
+        const struct gw_topology_run run = {
             .plan = plan,
             .elem_bytes = ELEMENT,
             .chunk_bytes = all.chunk_bytes,
             .message_us = timer->costs.message_us,
             .reduce_us_per_byte = timer->costs.reduce_us_per_byte,
         };
-        err = gw_topology_simulate(timer->topology, &job, result, why);
+        err = gw_topology_simulate(timer->topology, &run, result, why);
     }
     free(all.chunk_bytes);
     gw_plan_destroy(&plan);

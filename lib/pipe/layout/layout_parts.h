@@ -3,9 +3,9 @@
  * Internals of layouts (gradwire/layout.h):
  *   layout.c             the layout as a whole; checks of sizes
  *   layout_mesh.c        meshes, names of shardings and data modes
- *   layout_rules.c       the effect of a split on one operator
+ *   layout_split.c       the effect of a split on one operator
  *   layout_conversion.c  the table of conversions, and their bytes
- *   layout_pieces.c      division into virtual stages
+ *   layout_partition.c   division into virtual stages
  *   layout_price.c       bytes per step and memory per rank
  *   layout_time.c        a step on a topology in virtual time
  *   layout_axis.c        one collective by all groups of an axis there
@@ -22,8 +22,8 @@ enum gw_split gw__split_choose(enum gw_operator_kind kind,
                                enum gw_sharding incoming);
 /* Sets all fields of `placed` except index, piece and the conversions. `split`
  * is not AUTO. */
-void gw__place(const struct gw_operator *op, enum gw_split split,
-               unsigned tensor, struct gw_placed *placed);
+void gw__split_apply(const struct gw_operator *op, enum gw_split split,
+                     unsigned tensor, struct gw_operator_layout *op_layout);
 /* The sharding of the gradient of a tensor with this sharding. */
 enum gw_sharding gw__gradient_of(enum gw_sharding values);
 
@@ -35,8 +35,9 @@ struct gw_conversion gw__convert(enum gw_sharding from, enum gw_sharding to,
 
 /* Divides the network: virtual stage k has operators begin[k] to begin[k + 1] -
  * 1. GW_EINVAL: too few operators, or `stage` lines that do not fit. */
-enum gw_err gw__cut(const struct gw_network *network, unsigned pieces,
-                    unsigned *begin, struct gw_error *why);
+enum gw_err gw__network_partition(const struct gw_network *network,
+                                  unsigned virtual_stages, unsigned *begin,
+                                  struct gw_error *why);
 
 /* The size of a flat array of `parameters` elements with padding, so that
  * blocks, and blocks of blocks, are equal. */

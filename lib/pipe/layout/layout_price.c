@@ -25,9 +25,9 @@
 
 size_t gw__layout_padded(const struct gw_layout *layout, size_t parameters)
 {
-    size_t unit =
+    size_t multiple =
         (size_t)layout->options.mesh.data * layout->options.mesh.tensor;
-    return (parameters + unit - 1) / unit * unit;
+    return (parameters + multiple - 1) / multiple * multiple;
 }
 
 size_t gw_layout_block(const struct gw_layout *layout, size_t parameters)
@@ -35,9 +35,9 @@ size_t gw_layout_block(const struct gw_layout *layout, size_t parameters)
     return gw__layout_padded(layout, parameters) / layout->options.shard_group;
 }
 
-static unsigned stage_of(const struct gw_layout *layout, unsigned piece)
+static unsigned stage_of(const struct gw_layout *layout, unsigned virtual_stage)
 {
-    return piece % layout->options.mesh.pipe;
+    return virtual_stage % layout->options.mesh.pipe;
 }
 
 uint64_t gw__share_bytes(const struct gw_layout *layout,
@@ -62,41 +62,41 @@ static void add_conversion(const struct gw_conversion *conversion,
 static void add_border(const struct gw_layout *layout, unsigned i,
                        unsigned stage, struct gw_layout_price *price)
 {
-    const struct gw_placed *placed = &layout->placed[i];
-    const struct gw_placed *before = &layout->placed[i - 1];
+    const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
+    const struct gw_operator_layout *before = &layout->op_layouts[i - 1];
     unsigned micros = layout->options.micros;
     unsigned features = layout->network->operators[i].in;
-    unsigned from = stage_of(layout, before->piece);
-    unsigned to = stage_of(layout, placed->piece);
+    unsigned from = stage_of(layout, before->virtual_stage);
+    unsigned to = stage_of(layout, op_layout->virtual_stage);
     if (from == stage)
-        add_conversion(&placed->forward, micros, &price->tensor_forward_bytes,
-                       price);
+        add_conversion(&op_layout->forward, micros,
+                       &price->tensor_forward_bytes, price);
     if (to == stage)
-        add_conversion(&placed->backward, micros, &price->tensor_backward_bytes,
-                       price);
+        add_conversion(&op_layout->backward, micros,
+                       &price->tensor_backward_bytes, price);
     if (from != to && from == stage)
         price->pipe_bytes +=
-            micros * gw__share_bytes(layout, placed->in, features);
+            micros * gw__share_bytes(layout, op_layout->in, features);
     if (from != to && to == stage)
         price->pipe_bytes +=
             micros * gw__share_bytes(layout, before->grad_out, features);
 }
 
 static void add_weights(const struct gw_layout *layout,
-                        const struct gw_placed *placed,
+                        const struct gw_operator_layout *op_layout,
                         struct gw_layout_price *price)
 {
     const struct gw_layout_options *options = &layout->options;
     uint64_t tensor = options->mesh.tensor;
     uint64_t group = options->shard_group, groups = options->mesh.data / group;
     uint64_t whole =
-        sizeof(float) * gw__layout_padded(layout, placed->parameters_local);
+        sizeof(float) * gw__layout_padded(layout, op_layout->parameters_local);
     uint64_t block = whole / group;
     bool sharded = options->mode == GW_DATA_SHARDED;
     uint64_t inside = sharded ? 2 * (uint64_t)options->micros + 1 : 2;
     price->data_bytes += inside * (group - 1) * block;
     price->data_bytes += 2 * (groups - 1) * (block / groups);
-    if (placed->weights_partial)
+    if (op_layout->weights_partial)
         price->tensor_weight_bytes += 2 * (tensor - 1) * (whole / tensor);
     price->parameter_bytes += sharded ? block : whole;
     price->gradient_bytes += sharded ? block : whole;
@@ -112,12 +112,12 @@ void gw_layout_price(const struct gw_layout *layout, unsigned stage,
     for (unsigned i = 0; i < layout->operator_count; i++) {
         if (i > 0)
             add_border(layout, i, stage, price);
-        if (stage_of(layout, layout->placed[i].piece) == stage)
-            add_weights(layout, &layout->placed[i], price);
+        if (stage_of(layout, layout->op_layouts[i].virtual_stage) == stage)
+            add_weights(layout, &layout->op_layouts[i], price);
     }
 }
 
-/* In lines of 64 bytes, as on a tape (learn/network/part.c). */
+/* In lines of 64 bytes, as on a tape (learn/network/model_chunk.c). */
 static uint64_t kept_bytes(const struct gw_layout *layout,
                            enum gw_sharding sharding, unsigned features)
 {
@@ -125,22 +125,23 @@ static uint64_t kept_bytes(const struct gw_layout *layout,
 }
 
 uint64_t gw_layout_activation_bytes(const struct gw_layout *layout,
-                                    unsigned piece)
+                                    unsigned virtual_stage)
 {
     uint64_t bytes = 0;
-    unsigned begin = layout->piece_begin[piece];
-    for (unsigned i = begin; i < layout->piece_begin[piece + 1]; i++) {
+    unsigned begin = layout->virtual_begin[virtual_stage];
+    for (unsigned i = begin; i < layout->virtual_begin[virtual_stage + 1];
+         i++) {
         const struct gw_operator *op = &layout->network->operators[i];
-        const struct gw_placed *placed = &layout->placed[i];
+        const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
         bool read = i == 0 && op->kind != GW_OP_EMBEDDING;
         bool loss = op->kind == GW_OP_SOFTMAX;
-        if (read || (i > begin && placed->forward.needed))
-            bytes += kept_bytes(layout, placed->in, op->in);
-        bytes += loss ? kept_bytes(layout, placed->in, op->in)
-                      : kept_bytes(layout, placed->out, op->out) +
-                            kept_bytes(layout, placed->grad_out, op->out);
+        if (read || (i > begin && op_layout->forward.needed))
+            bytes += kept_bytes(layout, op_layout->in, op->in);
+        bytes += loss ? kept_bytes(layout, op_layout->in, op->in)
+                      : kept_bytes(layout, op_layout->out, op->out) +
+                            kept_bytes(layout, op_layout->grad_out, op->out);
         if (gw__is_added(layout->network, i))
-            bytes += kept_bytes(layout, placed->grad_out, op->out);
+            bytes += kept_bytes(layout, op_layout->grad_out, op->out);
     }
     return bytes;
 }

@@ -52,12 +52,12 @@ static enum gw_err add_conversion(struct gw__timing *t, unsigned i,
                                .stage = stage,
                                .stages = 1,
                                .bytes = &bytes},
-        (struct gw_layout_call){.kind = conversion == &layout->placed[i].forward
-                                            ? "forward"
-                                            : "backward",
-                                .stage = stage,
-                                .index = i,
-                                .calls = layout->options.micros},
+        (struct gw_layout_call){
+            .kind = conversion == &layout->op_layouts[i].forward ? "forward"
+                                                                 : "backward",
+            .stage = stage,
+            .index = i,
+            .calls = layout->options.micros},
         &us, why);
     *pass_us += us;
     return err;
@@ -67,10 +67,10 @@ static enum gw_err add_message(struct gw__timing *t, unsigned i, bool forward,
                                double *us, struct gw_error *why)
 {
     const struct gw_layout *layout = t->layout;
-    const struct gw_placed *placed = &layout->placed[i];
-    uint64_t bytes =
-        gw__share_bytes(layout, forward ? placed->in : placed[-1].grad_out,
-                        layout->network->operators[i].in);
+    const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
+    uint64_t bytes = gw__share_bytes(
+        layout, forward ? op_layout->in : op_layout[-1].grad_out,
+        layout->network->operators[i].in);
     unsigned from = gw__timing_stage(t, forward ? i - 1 : i);
     unsigned to = gw__timing_stage(t, forward ? i : i - 1);
     return gw__timing_call(
@@ -92,22 +92,23 @@ static enum gw_err add_message(struct gw__timing *t, unsigned i, bool forward,
 static enum gw_err add_border(struct gw__timing *t, unsigned i,
                               struct gw_error *why)
 {
-    const struct gw_placed *placed = &t->layout->placed[i];
-    unsigned from = placed[-1].piece, to = placed->piece;
+    const struct gw_operator_layout *op_layout = &t->layout->op_layouts[i];
+    unsigned from = op_layout[-1].virtual_stage, to = op_layout->virtual_stage;
     double forward = 0, backward = 0;
     enum gw_err err = add_conversion(t, i, gw__timing_stage(t, i - 1),
-                                     &placed->forward, &forward, why);
+                                     &op_layout->forward, &forward, why);
     if (!err)
-        err = add_conversion(t, i, gw__timing_stage(t, i), &placed->backward,
+        err = add_conversion(t, i, gw__timing_stage(t, i), &op_layout->backward,
                              &backward, why);
-    t->piece.forward[from] += forward;
+    t->virtual_stage.forward[from] += forward;
     t->tensor[from] += forward;
-    t->piece.input[to] += backward;
+    t->virtual_stage.input[to] += backward;
     t->tensor[to] += backward;
     if (err || gw__timing_stage(t, i - 1) == gw__timing_stage(t, i))
         return err;
-    err = add_message(t, i, true, &t->piece.activation[from], why);
-    return err ? err : add_message(t, i, false, &t->piece.gradient[to], why);
+    err = add_message(t, i, true, &t->virtual_stage.activation[from], why);
+    return err ? err
+               : add_message(t, i, false, &t->virtual_stage.gradient[to], why);
 }
 
 /* Sharded: the operator's parameters are gathered for each forward pass and for
@@ -117,9 +118,9 @@ static enum gw_err add_gather(struct gw__timing *t, unsigned i,
 {
     const struct gw_layout *layout = t->layout;
     const struct gw_layout_options *options = &layout->options;
-    const struct gw_placed *placed = &layout->placed[i];
+    const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
     uint64_t block =
-        sizeof(float) * gw_layout_block(layout, placed->parameters_local);
+        sizeof(float) * gw_layout_block(layout, op_layout->parameters_local);
     double us = 0;
     if (options->mode != GW_DATA_SHARDED || options->shard_group == 1 ||
         block == 0)
@@ -136,32 +137,32 @@ static enum gw_err add_gather(struct gw__timing *t, unsigned i,
                                                 .index = i,
                                                 .calls = 2 * options->micros},
                         &us, why);
-    t->piece.forward[placed->piece] += us;
-    t->piece.input[placed->piece] += us;
-    t->data[placed->piece] += 2 * us;
+    t->virtual_stage.forward[op_layout->virtual_stage] += us;
+    t->virtual_stage.input[op_layout->virtual_stage] += us;
+    t->data[op_layout->virtual_stage] += 2 * us;
     return err;
 }
 
 static void add_work(struct gw__timing *t, unsigned i)
 {
     const struct gw_layout *layout = t->layout;
-    const struct gw_placed *placed = &layout->placed[i];
+    const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
     double rate = gw__timer_costs(t->timer)->work_per_us;
-    unsigned shares =
-        placed->split == GW_SPLIT_NONE ? 1 : layout->options.mesh.tensor;
+    unsigned ranks =
+        op_layout->split == GW_SPLIT_NONE ? 1 : layout->options.mesh.tensor;
     double work = (double)gw_operator_work(&layout->network->operators[i]) *
-                  layout->rows / shares;
+                  layout->rows / ranks;
     double us = rate > 0 ? work / rate : 0;
-    t->piece.forward[placed->piece] += us;
-    t->piece.input[placed->piece] += i > 0 ? us : 0;
-    t->piece.weight[placed->piece] += us;
-    t->compute[placed->piece] += i > 0 ? 3 * us : 2 * us;
+    t->virtual_stage.forward[op_layout->virtual_stage] += us;
+    t->virtual_stage.input[op_layout->virtual_stage] += i > 0 ? us : 0;
+    t->virtual_stage.weight[op_layout->virtual_stage] += us;
+    t->compute[op_layout->virtual_stage] += i > 0 ? 3 * us : 2 * us;
 }
 
 static enum gw_err add_operators(struct gw__timing *t, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
-    assert(t->all && t->piece.forward);
+    assert(t->all && t->virtual_stage.forward);
     for (unsigned i = 0; i < t->layout->operator_count && !err; i++) {
         if (i > 0)
             err = add_border(t, i, why);
@@ -197,11 +198,11 @@ static enum gw_err run_timing(struct gw__timing *t, struct gw_error *why)
     struct gw_timeline *timeline = NULL;
     double end_tensor = 0, end_data = 0;
     const struct gw_pipe_costs costs = {
-        .forward_each_us = t->piece.forward,
-        .input_each_us = t->piece.input,
-        .weight_each_us = t->piece.weight,
-        .activation_each_us = t->piece.activation,
-        .gradient_each_us = t->piece.gradient,
+        .forward_each_us = t->virtual_stage.forward,
+        .input_each_us = t->virtual_stage.input,
+        .weight_each_us = t->virtual_stage.weight,
+        .activation_each_us = t->virtual_stage.activation,
+        .gradient_each_us = t->virtual_stage.gradient,
     };
     enum gw_err err = gw__timing_end(t, &end_tensor, &end_data, why);
     if (!err)
@@ -211,7 +212,7 @@ static enum gw_err run_timing(struct gw__timing *t, struct gw_error *why)
     for (unsigned p = 1; p < options->mesh.pipe; p++)
         if (timeline->stage[p].busy_us > timeline->stage[time->stage].busy_us)
             time->stage = p;
-    for (unsigned k = time->stage; k < t->layout->pieces;
+    for (unsigned k = time->stage; k < t->layout->virtual_stages;
          k += options->mesh.pipe) {
         time->compute_us += options->micros * t->compute[k];
         time->tensor_us += options->micros * t->tensor[k];
@@ -227,17 +228,21 @@ static enum gw_err run_timing(struct gw__timing *t, struct gw_error *why)
 
 static enum gw_err allocate_timing(struct gw__timing *t, struct gw_error *why)
 {
-    size_t pieces = t->layout->pieces;
-    double **parts[] = {&t->piece.forward,  &t->piece.input,
-                        &t->piece.weight,   &t->piece.activation,
-                        &t->piece.gradient, &t->compute,
-                        &t->tensor,         &t->data};
-    enum { PARTS = sizeof parts / sizeof *parts };
-    t->all = calloc(PARTS * pieces, sizeof *t->all);
-    t->blocks = calloc(pieces, sizeof *t->blocks);
+    size_t virtual_stages = t->layout->virtual_stages;
+    double **arrays[] = {&t->virtual_stage.forward,
+                         &t->virtual_stage.input,
+                         &t->virtual_stage.weight,
+                         &t->virtual_stage.activation,
+                         &t->virtual_stage.gradient,
+                         &t->compute,
+                         &t->tensor,
+                         &t->data};
+    enum { ARRAY_COUNT = sizeof arrays / sizeof *arrays };
+    t->all = calloc(ARRAY_COUNT * virtual_stages, sizeof *t->all);
+    t->blocks = calloc(virtual_stages, sizeof *t->blocks);
     t->time = calloc(1, sizeof *t->time);
-    for (size_t i = 0; t->all && i < PARTS; i++)
-        *parts[i] = t->all + i * pieces;
+    for (size_t i = 0; t->all && i < ARRAY_COUNT; i++)
+        *arrays[i] = t->all + i * virtual_stages;
     if (t->time) {
         t->time->links = gw__timer_links(t->timer);
         t->time->link_bytes =

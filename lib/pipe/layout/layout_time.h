@@ -17,7 +17,7 @@
 #include <assert.h>
 
 /* Microseconds per micro-batch in a virtual stage, and of its messages. */
-struct gw__piece_times {
+struct gw__virtual_stage_times {
     double *forward, *input, *weight, *activation, *gradient;
 };
 
@@ -28,7 +28,7 @@ struct gw__timing {
     enum gw_mesh_order order;
     struct gw_layout_time *time;
     unsigned call_room;
-    struct gw__piece_times piece;
+    struct gw__virtual_stage_times virtual_stage;
     /* Of each virtual stage, per micro-batch, all passes. */
     double *compute, *tensor, *data;
     double *all;      /* the memory of all arrays above */
@@ -39,7 +39,7 @@ static inline unsigned gw__timing_stage(const struct gw__timing *t,
                                         unsigned operator_index)
 {
     assert(t->layout->options.mesh.pipe > 0);
-    return t->layout->placed[operator_index].piece %
+    return t->layout->op_layouts[operator_index].virtual_stage %
            t->layout->options.mesh.pipe;
 }
 

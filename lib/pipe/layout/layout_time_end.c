@@ -19,9 +19,9 @@ static bool sum_blocks(struct gw__timing *t, bool tensor)
     for (unsigned p = 0; p < layout->options.mesh.pipe; p++)
         t->blocks[p] = 0;
     for (unsigned i = 0; i < layout->operator_count; i++) {
-        const struct gw_placed *placed = &layout->placed[i];
-        size_t block = gw_layout_block(layout, placed->parameters_local);
-        if (block == 0 || (tensor && !placed->weights_partial))
+        const struct gw_operator_layout *op_layout = &layout->op_layouts[i];
+        size_t block = gw_layout_block(layout, op_layout->parameters_local);
+        if (block == 0 || (tensor && !op_layout->weights_partial))
             continue;
         t->blocks[gw__timing_stage(t, i)] += sizeof(float) * block * copies;
         any = true;

@@ -114,7 +114,7 @@ enum gw_err gw_network_load(const char *path, struct gw_network **network,
 static void print_operator(const struct gw_network *network,
                            const struct gw_operator *op, FILE *file)
 {
-    if (op->cut)
+    if (op->begins_stage)
         fputs("stage\n", file);
     fputs(gw_operator_name(op->kind), file);
     if (op->kind == GW_OP_DENSE || op->kind == GW_OP_EMBEDDING)

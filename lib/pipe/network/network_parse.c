@@ -22,8 +22,8 @@ struct reader {
     struct gw_network *network;
     unsigned width;        /* features of the last output */
     struct gw_image image; /* and its shape */
-    bool cut;              /* a stage has begun without an operator so far */
-    size_t cut_at;
+    bool stage_begun;      /* a stage has begun without an operator so far */
+    size_t stage_at;
 };
 
 static bool read_name(struct reader *reader)
@@ -62,12 +62,12 @@ static bool read_inputs(struct reader *reader)
 }
 
 /* Checks an input width in the text at `at`. */
-static bool check_input(struct reader *reader, size_t at, unsigned said)
+static bool check_input(struct reader *reader, size_t at, unsigned inputs)
 {
-    if (said == reader->width)
+    if (inputs == reader->width)
         return true;
     return gw__source_fail(&reader->words.source, at,
-                           "it expects %u features, but gets %u", said,
+                           "it expects %u features, but gets %u", inputs,
                            reader->width);
 }
 
@@ -228,11 +228,11 @@ static bool read_operator(struct reader *reader)
                                .out = reader->width,
                                .image_in = reader->image,
                                .image_out = reader->image,
-                               .cut = reader->cut,
+                               .begins_stage = reader->stage_begun,
                                .line = line_at(&words->source, words->word)};
     if (!gw__next_word(words))
         return false;
-    reader->cut = false;
+    reader->stage_begun = false;
     if (kind == GW_OP_DENSE || kind == GW_OP_EMBEDDING) {
         if (!read_widths(reader, op))
             return false;
@@ -258,11 +258,11 @@ static bool read_stage(struct reader *reader)
         return gw__source_fail(
             &words->source, words->word,
             "`stage` must come between operators; the first stage needs none");
-    if (reader->cut)
+    if (reader->stage_begun)
         return gw__source_fail(&words->source, words->word,
                                "the previous stage has no operator");
-    reader->cut = true;
-    reader->cut_at = words->word;
+    reader->stage_begun = true;
+    reader->stage_at = words->word;
     return gw__next_word(words);
 }
 
@@ -271,7 +271,7 @@ static bool read_output_name(struct reader *reader)
 {
     struct gw__words *words = &reader->words;
     unsigned count = reader->network->operator_count;
-    if (count == 0 || reader->cut)
+    if (count == 0 || reader->stage_begun)
         return gw__source_fail(
             &words->source, words->word,
             "`name` must come after the operator that it names");
@@ -296,8 +296,8 @@ static bool check_whole(struct reader *reader)
     const struct gw_network *network = reader->network;
     struct gw__source *source = &reader->words.source;
     unsigned count = network->operator_count;
-    if (reader->cut)
-        return gw__source_fail(source, reader->cut_at,
+    if (reader->stage_begun)
+        return gw__source_fail(source, reader->stage_at,
                                "this stage has no operator");
     if (count == 0 || network->operators[count - 1].kind != GW_OP_SOFTMAX)
         return gw__source_fail(source, source->bytes,

@@ -58,11 +58,11 @@ static size_t largest_message(const struct gw_pipe *pipe)
 
 static enum gw_err allocate_pipe(struct gw_pipe *pipe, struct gw_error *why)
 {
-    size_t pieces = (size_t)pipe->schedule->chunks * pipe->micros;
+    size_t states = (size_t)pipe->schedule->chunks * pipe->micros;
     pipe->ranks = calloc(pipe->stages, sizeof *pipe->ranks);
-    pipe->pieces = calloc(pieces, sizeof *pipe->pieces);
+    pipe->micro_states = calloc(states, sizeof *pipe->micro_states);
     pipe->times = calloc(pipe->pass_count + 1, sizeof *pipe->times);
-    if (!pipe->ranks || !pipe->pieces || !pipe->times)
+    if (!pipe->ranks || !pipe->micro_states || !pipe->times)
         return gw_fail(why, GW_ENOMEM, "a stage of %zu passes",
                        pipe->pass_count);
     const unsigned *ranks = pipe->config.ranks;
@@ -115,7 +115,7 @@ void gw_pipe_destroy(struct gw_pipe **made)
     gw__flows_fini(pipe);
     gw__message_buffers_fini(&pipe->buffers);
     free(pipe->ranks);
-    free(pipe->pieces);
+    free(pipe->micro_states);
     free(pipe->times);
     free(pipe);
     *made = NULL;
@@ -137,48 +137,49 @@ static enum gw_err get_ready(struct gw_pipe *pipe, const struct gw_pass *pass,
     time->waited_for = stage;
     err = gw__flows_await(pipe, pass, why);
     if (!err)
-        gw__tell_waited(pipe, pass, stage, ready_ns, gw_now_ns());
+        gw__pipe_emit_waited(pipe, pass, stage, ready_ns, gw_now_ns());
     return err;
 }
 
 static enum gw_err forward(struct gw_pipe *pipe, const struct gw_pass *pass,
-                           struct gw__pipe_piece *piece, float *out,
+                           struct gw__micro_state *state, float *out,
                            struct gw_error *why)
 {
     const struct gw_stage_work *work = pipe->config.work;
     if (!work->forward)
         return GW_OK;
     return work->forward(pipe->config.context, pass->chunk, pass->micro,
-                         piece->in, out, why);
+                         state->in, out, why);
 }
 
 static enum gw_err backward(struct gw_pipe *pipe, const struct gw_pass *pass,
-                            struct gw__pipe_piece *piece, float *grad_in,
+                            struct gw__micro_state *state, float *grad_in,
                             struct gw_error *why)
 {
     const struct gw_stage_work *work = pipe->config.work;
     if (!work->backward)
         return GW_OK;
     return work->backward(pipe->config.context, pass->chunk, pass->micro,
-                          (enum gw_pass_kind)pass->kind, piece->grad_out,
+                          (enum gw_pass_kind)pass->kind, state->grad_out,
                           grad_in, why);
 }
 
-static void hold(struct gw_pipe *pipe, struct gw__pipe_piece *piece)
+static void hold(struct gw_pipe *pipe, struct gw__micro_state *state)
 {
-    piece->held = true;
+    state->held = true;
     pipe->held++;
     if (pipe->held > pipe->peak)
         pipe->peak = pipe->held;
 }
 
-static void drop_piece(struct gw_pipe *pipe, struct gw__pipe_piece *piece)
+static void drop_micro_state(struct gw_pipe *pipe,
+                             struct gw__micro_state *state)
 {
-    pipe->held -= piece->held;
-    piece->held = false;
-    gw__message_buffer_give(&pipe->buffers, piece->in);
-    gw__message_buffer_give(&pipe->buffers, piece->grad_out);
-    piece->in = piece->grad_out = NULL;
+    pipe->held -= state->held;
+    state->held = false;
+    gw__message_buffer_release(&pipe->buffers, state->in);
+    gw__message_buffer_release(&pipe->buffers, state->grad_out);
+    state->in = state->grad_out = NULL;
 }
 
 /* Runs the work; stores and sends its result. `result` is NULL if it is not
@@ -188,21 +189,23 @@ static enum gw_err compute_pass(struct gw_pipe *pipe,
                                 struct gw_pass_time *time, float *result,
                                 struct gw_error *why)
 {
-    struct gw__pipe_piece *piece = gw__piece_of(pipe, pass->chunk, pass->micro);
+    struct gw__micro_state *state =
+        gw__micro_state_of(pipe, pass->chunk, pass->micro);
     bool is_forward = pass->kind == GW_FORWARD;
     uint64_t begin_ns = gw_now_ns();
-    gw__tell_pass(pipe, GW_EV_PASS_BEGIN, pass, time->waited_for, begin_ns);
-    enum gw_err err = is_forward ? forward(pipe, pass, piece, result, why)
-                                 : backward(pipe, pass, piece, result, why);
+    gw__pipe_emit_pass(pipe, GW_EV_PASS_BEGIN, pass, time->waited_for,
+                       begin_ns);
+    enum gw_err err = is_forward ? forward(pipe, pass, state, result, why)
+                                 : backward(pipe, pass, state, result, why);
     uint64_t end_ns = gw_now_ns();
     if (err)
         return err;
     time->begin_us = (double)(begin_ns - pipe->zero_ns) / 1000;
     time->end_us = (double)(end_ns - pipe->zero_ns) / 1000;
     if (is_forward)
-        hold(pipe, piece);
+        hold(pipe, state);
     else if (pass->kind != GW_BACKWARD_INPUT)
-        drop_piece(pipe, piece);
+        drop_micro_state(pipe, state);
     return GW_OK;
 }
 
@@ -214,7 +217,7 @@ static enum gw_err run_pass(struct gw_pipe *pipe, const struct gw_pass *pass,
     enum gw_err err = get_ready(pipe, pass, time, why);
     bool wanted = gw__result_of(pipe, pipe->stage, pass, &to);
     if (!err && wanted)
-        err = gw__message_buffer_take(&pipe->buffers, &result, why);
+        err = gw__message_buffer_acquire(&pipe->buffers, &result, why);
     if (!err)
         err = compute_pass(pipe, pass, time, result, why);
     if (err)
@@ -222,8 +225,8 @@ static enum gw_err run_pass(struct gw_pipe *pipe, const struct gw_pass *pass,
     if (wanted)
         err = gw__flows_send(pipe, to, pass->micro, pass->kind != GW_FORWARD,
                              result);
-    gw__tell_pass(pipe, GW_EV_PASS_END, pass, time->waited_for,
-                  pipe->zero_ns + (uint64_t)(time->end_us * 1000));
+    gw__pipe_emit_pass(pipe, GW_EV_PASS_END, pass, time->waited_for,
+                       pipe->zero_ns + (uint64_t)(time->end_us * 1000));
     return err;
 }
 
@@ -231,7 +234,7 @@ static enum gw_err run_pass(struct gw_pipe *pipe, const struct gw_pass *pass,
 
 static void begin_step(struct gw_pipe *pipe, unsigned step)
 {
-    gw__tell_stage(pipe);
+    gw__pipe_emit_stage(pipe);
     gw__flows_begin(pipe);
     pipe->step = step;
     pipe->held = pipe->peak = 0;
@@ -245,10 +248,10 @@ static enum gw_err fail(struct gw_pipe *pipe, const struct gw_pass *pass,
                         struct gw_error *why)
 {
     if (gw_comm_error(pipe->comm)->code) {
-        err = gw__tell_lost(pipe, pass, why);
+        err = gw__pipe_report_lost(pipe, pass, why);
     } else {
         own->code = err;
-        err = gw__tell_failed(pipe, pass, own);
+        err = gw__pipe_report_failed(pipe, pass, own);
         if (why)
             *why = *own;
     }
@@ -262,7 +265,7 @@ enum gw_err gw_pipe_step(struct gw_pipe *pipe, unsigned step,
     struct gw_error own = {.code = GW_OK};
     if (gw_comm_error(pipe->comm)->code) {
         pipe->step = step;
-        return gw__tell_lost(pipe, pipe->passes, why);
+        return gw__pipe_report_lost(pipe, pipe->passes, why);
     }
     begin_step(pipe, step);
     for (size_t i = 0; i < pipe->pass_count; i++) {

@@ -5,7 +5,7 @@
  *   runner.c          runs the schedule
  *   runner_flow.c     messages to and from other stages
  *   runner_buffers.c  their memory
- *   runner_tell.c     events and errors
+ *   runner_report.c   events and errors
  *   synthetic.c       work that takes time without computing
  *
  * All ranks know the whole schedule. So both ends know the order of messages
@@ -29,11 +29,11 @@ struct gw__message_buffers {
 };
 
 GW_MUST_CHECK enum gw_err
-gw__message_buffer_take(struct gw__message_buffers *buffers, float **buffer,
-                        struct gw_error *why);
+gw__message_buffer_acquire(struct gw__message_buffers *buffers, float **buffer,
+                           struct gw_error *why);
 /* NULL allowed. */
-void gw__message_buffer_give(struct gw__message_buffers *buffers,
-                             float *buffer);
+void gw__message_buffer_release(struct gw__message_buffers *buffers,
+                                float *buffer);
 void gw__message_buffers_fini(struct gw__message_buffers *buffers);
 
 /* ---- runner_flow.c ---- */
@@ -56,7 +56,7 @@ struct gw__pipe_message {
 /* All messages from one stage in a step, in order. */
 struct gw__inflow {
     unsigned stage, rank;
-    size_t count, posted, came;
+    size_t count, posted, arrived;
     struct gw__pipe_message *messages;
 };
 
@@ -73,7 +73,7 @@ struct gw__outflow {
 };
 
 /* The state of one micro-batch in one virtual stage. */
-struct gw__pipe_piece {
+struct gw__micro_state {
     float *in;         /* activation; NULL on the first virtual stage */
     float *grad_out;   /* gradient; NULL on the last */
     bool held;         /* from F to B or W */
@@ -90,7 +90,7 @@ struct gw_pipe {
     const struct gw_pass *passes;
     size_t pass_count;
 
-    struct gw__pipe_piece *pieces; /* chunk * micros + micro */
+    struct gw__micro_state *micro_states; /* chunk * micros + micro */
     struct gw__message_buffers buffers;
     struct gw__inflow *inflows; /* one per sending stage */
     struct gw__outflow *outflows;
@@ -100,11 +100,11 @@ struct gw_pipe {
     uint64_t zero_ns;
     struct gw_pass_time *times;
     unsigned held, peak;
-    bool told; /* the event STAGE has been sent */
+    bool stage_sent; /* the event STAGE has been sent */
 };
 
-struct gw__pipe_piece *gw__piece_of(const struct gw_pipe *pipe, unsigned chunk,
-                                    unsigned micro);
+struct gw__micro_state *gw__micro_state_of(const struct gw_pipe *pipe,
+                                           unsigned chunk, unsigned micro);
 /* The receiver of the result of a stage's pass is virtual stage *to. False: no
  * receiver. */
 bool gw__result_of(const struct gw_pipe *pipe, unsigned stage,
@@ -136,20 +136,23 @@ GW_MUST_CHECK enum gw_err gw__flows_end(struct gw_pipe *pipe);
 /* Drops all requests after a failure of the communicator. */
 void gw__flows_abandon(struct gw_pipe *pipe);
 
-/* ---- runner_tell.c ---- */
+/* ---- runner_report.c ---- */
 
-void gw__tell_stage(struct gw_pipe *pipe);
-void gw__tell_waited(const struct gw_pipe *pipe, const struct gw_pass *pass,
-                     uint32_t stage, uint64_t begin_ns, uint64_t end_ns);
-void gw__tell_pass(const struct gw_pipe *pipe, enum gw_event_kind kind,
-                   const struct gw_pass *pass, uint32_t stage,
-                   uint64_t time_ns);
+void gw__pipe_emit_stage(struct gw_pipe *pipe);
+void gw__pipe_emit_waited(const struct gw_pipe *pipe,
+                          const struct gw_pass *pass, uint32_t stage,
+                          uint64_t begin_ns, uint64_t end_ns);
+void gw__pipe_emit_pass(const struct gw_pipe *pipe, enum gw_event_kind kind,
+                        const struct gw_pass *pass, uint32_t stage,
+                        uint64_t time_ns);
 /* Reports the communicator's error for this stage and pass (NULL: after the
  * last one), with the text of the peer that knew the cause. */
-enum gw_err gw__tell_lost(const struct gw_pipe *pipe,
-                          const struct gw_pass *pass, struct gw_error *why);
+enum gw_err gw__pipe_report_lost(const struct gw_pipe *pipe,
+                                 const struct gw_pass *pass,
+                                 struct gw_error *why);
 /* Reports an error of this stage to all. */
-enum gw_err gw__tell_failed(const struct gw_pipe *pipe,
-                            const struct gw_pass *pass, struct gw_error *why);
+enum gw_err gw__pipe_report_failed(const struct gw_pipe *pipe,
+                                   const struct gw_pass *pass,
+                                   struct gw_error *why);
 
 #endif

@@ -49,15 +49,15 @@ static enum gw_err grow_slabs(struct gw__message_buffers *b,
     return GW_OK;
 }
 
-enum gw_err gw__message_buffer_take(struct gw__message_buffers *b,
-                                    float **buffer, struct gw_error *why)
+enum gw_err gw__message_buffer_acquire(struct gw__message_buffers *b,
+                                       float **buffer, struct gw_error *why)
 {
     enum gw_err err = b->idle_count == 0 ? grow_slabs(b, why) : GW_OK;
     *buffer = err ? NULL : b->idle[--b->idle_count];
     return err;
 }
 
-void gw__message_buffer_give(struct gw__message_buffers *b, float *buffer)
+void gw__message_buffer_release(struct gw__message_buffers *b, float *buffer)
 {
     if (buffer)
         b->idle[b->idle_count++] = buffer;

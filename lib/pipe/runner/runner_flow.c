@@ -38,10 +38,10 @@ bool gw__result_of(const struct gw_pipe *pipe, unsigned stage,
     }
 }
 
-struct gw__pipe_piece *gw__piece_of(const struct gw_pipe *pipe, unsigned chunk,
-                                    unsigned micro)
+struct gw__micro_state *gw__micro_state_of(const struct gw_pipe *pipe,
+                                           unsigned chunk, unsigned micro)
 {
-    return &pipe->pieces[(size_t)chunk * pipe->micros + micro];
+    return &pipe->micro_states[(size_t)chunk * pipe->micros + micro];
 }
 
 /* The size of the message between virtual stage `after` and the next one, in
@@ -98,9 +98,9 @@ static size_t list_inflow(const struct gw_pipe *pipe, unsigned stage,
         if (inflow) {
             bool gradient = pass->kind != GW_FORWARD;
             unsigned chunk = to / pipe->stages;
-            struct gw__pipe_piece *piece =
-                gw__piece_of(pipe, chunk, pass->micro);
-            *(gradient ? &piece->gradient_place : &piece->in_place) =
+            struct gw__micro_state *state =
+                gw__micro_state_of(pipe, chunk, pass->micro);
+            *(gradient ? &state->gradient_place : &state->in_place) =
                 (uint32_t)count;
             inflow->messages[count] = (struct gw__pipe_message){
                 .micro = pass->micro, .chunk = chunk, .gradient = gradient};
@@ -183,7 +183,7 @@ void gw__flows_fini(struct gw_pipe *pipe)
 void gw__flows_begin(struct gw_pipe *pipe)
 {
     for (unsigned i = 0; i < pipe->inflow_count; i++)
-        pipe->inflows[i].posted = pipe->inflows[i].came = 0;
+        pipe->inflows[i].posted = pipe->inflows[i].arrived = 0;
     for (unsigned i = 0; i < pipe->outflow_count; i++)
         pipe->outflows[i].sent = pipe->outflows[i].left = 0;
 }
@@ -198,7 +198,7 @@ static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
         unsigned to = message->chunk * pipe->stages + pipe->stage;
         message->elements =
             elements_of(pipe, to, message->micro, message->gradient);
-        err = gw__message_buffer_take(&pipe->buffers, &message->buffer, why);
+        err = gw__message_buffer_acquire(&pipe->buffers, &message->buffer, why);
         if (err)
             return err;
         err = gw_recv_start(pipe->comm, message->buffer, message->elements,
@@ -211,10 +211,10 @@ static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
 /* A message of the flow has arrived: gives it to its virtual stage. */
 static void arrive(struct gw_pipe *pipe, struct gw__inflow *flow)
 {
-    struct gw__pipe_message *message = &flow->messages[flow->came++];
-    struct gw__pipe_piece *piece =
-        gw__piece_of(pipe, message->chunk, message->micro);
-    *(message->gradient ? &piece->grad_out : &piece->in) = message->buffer;
+    struct gw__pipe_message *message = &flow->messages[flow->arrived++];
+    struct gw__micro_state *state =
+        gw__micro_state_of(pipe, message->chunk, message->micro);
+    *(message->gradient ? &state->grad_out : &state->in) = message->buffer;
     message->buffer = NULL;
 }
 
@@ -224,14 +224,14 @@ static enum gw_err poll_inflow(struct gw_pipe *pipe, struct gw__inflow *flow,
                                struct gw_error *why)
 {
     enum gw_err err = GW_OK;
-    while (!err && flow->came < flow->posted) {
-        err = gw_test(&flow->messages[flow->came].request);
+    while (!err && flow->arrived < flow->posted) {
+        err = gw_test(&flow->messages[flow->arrived].request);
         if (!err)
             arrive(pipe, flow);
     }
     if (err && err != GW_PENDING)
         return err;
-    return post(pipe, flow, flow->came + AHEAD, why);
+    return post(pipe, flow, flow->arrived + AHEAD, why);
 }
 
 static enum gw_err poll_outflow(struct gw_pipe *pipe, struct gw__outflow *flow)
@@ -242,7 +242,7 @@ static enum gw_err poll_outflow(struct gw_pipe *pipe, struct gw__outflow *flow)
         err = gw_test(&sending->request);
         if (err)
             break;
-        gw__message_buffer_give(&pipe->buffers, sending->buffer);
+        gw__message_buffer_release(&pipe->buffers, sending->buffer);
         flow->left++;
     }
     return err == GW_PENDING ? GW_OK : err;
@@ -264,15 +264,15 @@ static struct gw__inflow *needed(struct gw_pipe *pipe,
                                  const struct gw_pass *pass, size_t *place)
 {
     unsigned at = virtual_of(pipe, pipe->stage, pass);
-    const struct gw__pipe_piece *piece =
-        gw__piece_of(pipe, pass->chunk, pass->micro);
+    const struct gw__micro_state *state =
+        gw__micro_state_of(pipe, pass->chunk, pass->micro);
     switch ((enum gw_pass_kind)pass->kind) {
     case GW_FORWARD:
-        *place = piece->in_place;
+        *place = state->in_place;
         return at > 0 ? inflow_from(pipe, (at - 1) % pipe->stages) : NULL;
     case GW_BACKWARD:
     case GW_BACKWARD_INPUT:
-        *place = piece->gradient_place;
+        *place = state->gradient_place;
         return at < pipe->last_virtual
                    ? inflow_from(pipe, (at + 1) % pipe->stages)
                    : NULL;
@@ -287,7 +287,7 @@ bool gw__flows_ready(struct gw_pipe *pipe, const struct gw_pass *pass,
     size_t place;
     const struct gw__inflow *flow = needed(pipe, pass, &place);
     *stage = flow ? flow->stage : GW_NONE;
-    return !flow || place < flow->came;
+    return !flow || place < flow->arrived;
 }
 
 enum gw_err gw__flows_await(struct gw_pipe *pipe, const struct gw_pass *pass,
@@ -298,8 +298,8 @@ enum gw_err gw__flows_await(struct gw_pipe *pipe, const struct gw_pass *pass,
     if (!flow)
         return GW_OK;
     enum gw_err err = post(pipe, flow, place + 1, why);
-    while (!err && flow->came <= place) {
-        err = gw_wait(&flow->messages[flow->came].request);
+    while (!err && flow->arrived <= place) {
+        err = gw_wait(&flow->messages[flow->arrived].request);
         if (!err)
             arrive(pipe, flow);
     }
@@ -310,8 +310,9 @@ enum gw_err gw__flows_await(struct gw_pipe *pipe, const struct gw_pass *pass,
 static void hand_over(struct gw_pipe *pipe, unsigned to, unsigned micro,
                       bool gradient, float *buffer)
 {
-    struct gw__pipe_piece *piece = gw__piece_of(pipe, to / pipe->stages, micro);
-    *(gradient ? &piece->grad_out : &piece->in) = buffer;
+    struct gw__micro_state *state =
+        gw__micro_state_of(pipe, to / pipe->stages, micro);
+    *(gradient ? &state->grad_out : &state->in) = buffer;
 }
 
 enum gw_err gw__flows_send(struct gw_pipe *pipe, unsigned to, unsigned micro,
@@ -339,8 +340,8 @@ enum gw_err gw__flows_end(struct gw_pipe *pipe)
         for (; !err && flow->left < flow->sent; flow->left++) {
             err = gw_wait(&flow->sendings[flow->left].request);
             if (!err)
-                gw__message_buffer_give(&pipe->buffers,
-                                        flow->sendings[flow->left].buffer);
+                gw__message_buffer_release(&pipe->buffers,
+                                           flow->sendings[flow->left].buffer);
         }
     }
     return err;
@@ -350,8 +351,8 @@ void gw__flows_abandon(struct gw_pipe *pipe)
 {
     for (unsigned i = 0; i < pipe->inflow_count; i++) {
         struct gw__inflow *flow = &pipe->inflows[i];
-        for (; flow->came < flow->posted; flow->came++)
-            if (gw_wait(&flow->messages[flow->came].request))
+        for (; flow->arrived < flow->posted; flow->arrived++)
+            if (gw_wait(&flow->messages[flow->arrived].request))
                 continue;
     }
     for (unsigned i = 0; i < pipe->outflow_count; i++) {

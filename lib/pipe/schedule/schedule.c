@@ -21,12 +21,12 @@ char gw_pass_symbol(enum gw_pass_kind kind)
 const char *gw__pass_text(const struct gw_schedule *schedule,
                           struct gw_pass pass, char text[GW__PASS_TEXT])
 {
-    char letter = gw_pass_symbol((enum gw_pass_kind)pass.kind);
+    char symbol = gw_pass_symbol((enum gw_pass_kind)pass.kind);
     if (schedule->chunks > 1)
-        snprintf(text, GW__PASS_TEXT, "%c%u.%u", letter, pass.micro,
+        snprintf(text, GW__PASS_TEXT, "%c%u.%u", symbol, pass.micro,
                  pass.chunk);
     else
-        snprintf(text, GW__PASS_TEXT, "%c%u", letter, pass.micro);
+        snprintf(text, GW__PASS_TEXT, "%c%u", symbol, pass.micro);
     return text;
 }
 

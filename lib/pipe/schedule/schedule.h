@@ -5,7 +5,7 @@
  *   schedule_KIND.c       one algorithm: the order of a stage's passes, and the
  *                         formulas of its bubble and its peak
  *   schedules.c           the list of them, and creation by name
- *   schedule_check.c      checks; schedule_circle.c: deadlocks
+ *   schedule_check.c      checks; schedule_deadlock.c: deadlocks
  *   walk.c                execution in the order of dependencies
  *   schedule_parse.c      the parser, with schedule_words.c
  *   schedule_file.c       files, and printing as text
@@ -38,44 +38,44 @@ struct gw__pass_us {
 };
 
 /* Receives a stage's passes in order. There is room for all of them. */
-struct gw__pass_pen {
+struct gw__pass_emitter {
     struct gw_pass *next;
 };
 
-static inline void gw__pass_put(struct gw__pass_pen *pen,
+static inline void gw__pass_put(struct gw__pass_emitter *emitter,
                                 enum gw_pass_kind kind, unsigned micro,
                                 unsigned chunk)
 {
-    *pen->next++ = (struct gw_pass){
+    *emitter->next++ = (struct gw_pass){
         .micro = (uint16_t)micro,
         .chunk = (uint8_t)chunk,
         .kind = (uint8_t)kind,
     };
 }
 
-struct gw__schedule_form {
+struct gw__schedule_algorithm {
     struct gw_schedule_kind kind;
     /* Emits all passes of `stage`. */
     void (*emit)(const struct gw__pipe_shape *shape, unsigned stage,
-                 struct gw__pass_pen *pen);
+                 struct gw__pass_emitter *emitter);
     double (*bubble_us)(const struct gw__pipe_shape *shape,
                         const struct gw__pass_us *us);
     unsigned (*peak)(const struct gw__pipe_shape *shape, unsigned stage);
 };
 
-#define X(name) extern const struct gw__schedule_form gw__schedule_##name;
+#define X(name) extern const struct gw__schedule_algorithm gw__schedule_##name;
 GW__SCHEDULES(X)
 #undef X
 
 /* Finds an algorithm by name, or NULL. */
-const struct gw__schedule_form *gw__schedule_form(const char *name);
+const struct gw__schedule_algorithm *gw__schedule_algorithm(const char *name);
 /* GW_EINVAL with a text that lists the valid names. */
 GW_MUST_CHECK enum gw_err gw__schedule_no_such(const char *name,
                                                struct gw_error *why);
 /* GW_EINVAL: a number beyond the limits, or an invalid number of chunks.
  * shape->chunks 0 becomes the default. */
 GW_MUST_CHECK enum gw_err
-gw__schedule_shape(const struct gw__schedule_form *form,
+gw__schedule_shape(const struct gw__schedule_algorithm *algorithm,
                    struct gw__pipe_shape *shape, struct gw_error *why);
 
 /* The stage of a virtual stage. */
@@ -145,7 +145,7 @@ gw__schedule_check_range(const struct gw_schedule *schedule,
                          struct gw_error *why);
 /* Checks for deadlock. All passes must be present. */
 GW_MUST_CHECK enum gw_err
-gw__schedule_check_circle(const struct gw_schedule *schedule,
-                          struct gw_error *why);
+gw__schedule_check_deadlock(const struct gw_schedule *schedule,
+                            struct gw_error *why);
 
 #endif

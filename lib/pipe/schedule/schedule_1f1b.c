@@ -19,18 +19,18 @@ static unsigned smaller(unsigned a, unsigned b)
 }
 
 static void emit(const struct gw__pipe_shape *shape, unsigned stage,
-                 struct gw__pass_pen *pen)
+                 struct gw__pass_emitter *emitter)
 {
     unsigned micros = shape->micros;
     unsigned warm_up = smaller(micros, shape->stages - 1 - stage);
     for (unsigned micro = 0; micro < warm_up; micro++)
-        gw__pass_put(pen, GW_FORWARD, micro, 0);
+        gw__pass_put(emitter, GW_FORWARD, micro, 0);
     for (unsigned micro = warm_up; micro < micros; micro++) {
-        gw__pass_put(pen, GW_FORWARD, micro, 0);
-        gw__pass_put(pen, GW_BACKWARD, micro - warm_up, 0);
+        gw__pass_put(emitter, GW_FORWARD, micro, 0);
+        gw__pass_put(emitter, GW_BACKWARD, micro - warm_up, 0);
     }
     for (unsigned micro = micros - warm_up; micro < micros; micro++)
-        gw__pass_put(pen, GW_BACKWARD, micro, 0);
+        gw__pass_put(emitter, GW_BACKWARD, micro, 0);
 }
 
 static double bubble_us(const struct gw__pipe_shape *shape,
@@ -44,7 +44,7 @@ static unsigned peak(const struct gw__pipe_shape *shape, unsigned stage)
     return smaller(shape->micros, shape->stages - stage);
 }
 
-const struct gw__schedule_form gw__schedule_1f1b = {
+const struct gw__schedule_algorithm gw__schedule_1f1b = {
     .kind =
         {
             .name = "1f1b",

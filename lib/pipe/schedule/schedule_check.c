@@ -3,7 +3,7 @@
  * Checks of a schedule. First the ranges of its numbers. Then, stage by stage:
  * every chunk has each micro-batch's F and its B, or its I and W, once and in
  * this order, and the stage never has more activations than allowed. Last:
- * stages do not deadlock (schedule_circle.c).
+ * stages do not deadlock (schedule_deadlock.c).
  */
 #include "schedule.h"
 
@@ -173,5 +173,5 @@ enum gw_err gw_schedule_check(const struct gw_schedule *schedule,
     for (; !err && seen.stage < schedule->stages; seen.stage++)
         err = check_stage(&seen, why);
     free(seen.kinds);
-    return err ? err : gw__schedule_check_circle(schedule, why);
+    return err ? err : gw__schedule_check_deadlock(schedule, why);
 }

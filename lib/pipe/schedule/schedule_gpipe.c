@@ -16,13 +16,13 @@
 #include "schedule.h"
 
 static void emit(const struct gw__pipe_shape *shape, unsigned stage,
-                 struct gw__pass_pen *pen)
+                 struct gw__pass_emitter *emitter)
 {
     (void)stage;
     for (unsigned micro = 0; micro < shape->micros; micro++)
-        gw__pass_put(pen, GW_FORWARD, micro, 0);
+        gw__pass_put(emitter, GW_FORWARD, micro, 0);
     for (unsigned micro = 0; micro < shape->micros; micro++)
-        gw__pass_put(pen, GW_BACKWARD, micro, 0);
+        gw__pass_put(emitter, GW_BACKWARD, micro, 0);
 }
 
 static double bubble_us(const struct gw__pipe_shape *shape,
@@ -37,7 +37,7 @@ static unsigned peak(const struct gw__pipe_shape *shape, unsigned stage)
     return shape->micros;
 }
 
-const struct gw__schedule_form gw__schedule_gpipe = {
+const struct gw__schedule_algorithm gw__schedule_gpipe = {
     .kind =
         {
             .name = "gpipe",

@@ -55,7 +55,7 @@ static unsigned warm_up(const struct gw__pipe_shape *shape, unsigned stage)
 }
 
 /* Iterates over the rounds: the next micro-batch and chunk. */
-struct walk {
+struct cursor {
     const struct gw__pipe_shape *shape;
     unsigned round, size; /* size: of the current round */
     unsigned begin;       /* first micro-batch of the round */
@@ -69,51 +69,53 @@ static unsigned round_size(const struct gw__pipe_shape *shape, unsigned round)
     return shape->micros / count + (round < shape->micros % count);
 }
 
-static struct walk walk_new(const struct gw__pipe_shape *shape)
+static struct cursor cursor_new(const struct gw__pipe_shape *shape)
 {
-    return (struct walk){.shape = shape, .size = round_size(shape, 0)};
+    return (struct cursor){.shape = shape, .size = round_size(shape, 0)};
 }
 
-static void walk_next(struct walk *walk)
+static void cursor_next(struct cursor *cursor)
 {
-    if (++walk->micro < walk->size)
+    if (++cursor->micro < cursor->size)
         return;
-    walk->micro = 0;
-    if (++walk->turn < walk->shape->chunks)
+    cursor->micro = 0;
+    if (++cursor->turn < cursor->shape->chunks)
         return;
-    walk->turn = 0;
-    walk->begin += walk->size;
-    walk->size = round_size(walk->shape, ++walk->round);
+    cursor->turn = 0;
+    cursor->begin += cursor->size;
+    cursor->size = round_size(cursor->shape, ++cursor->round);
 }
 
-static void put_forward(struct walk *walk, struct gw__pass_pen *pen)
+static void put_forward(struct cursor *cursor, struct gw__pass_emitter *emitter)
 {
-    gw__pass_put(pen, GW_FORWARD, walk->begin + walk->micro, walk->turn);
-    walk_next(walk);
+    gw__pass_put(emitter, GW_FORWARD, cursor->begin + cursor->micro,
+                 cursor->turn);
+    cursor_next(cursor);
 }
 
-static void put_backward(struct walk *walk, struct gw__pass_pen *pen)
+static void put_backward(struct cursor *cursor,
+                         struct gw__pass_emitter *emitter)
 {
-    gw__pass_put(pen, GW_BACKWARD, walk->begin + walk->micro,
-                 walk->shape->chunks - 1 - walk->turn);
-    walk_next(walk);
+    gw__pass_put(emitter, GW_BACKWARD, cursor->begin + cursor->micro,
+                 cursor->shape->chunks - 1 - cursor->turn);
+    cursor_next(cursor);
 }
 
 static void emit(const struct gw__pipe_shape *shape, unsigned stage,
-                 struct gw__pass_pen *pen)
+                 struct gw__pass_emitter *emitter)
 {
-    struct walk forward = walk_new(shape), backward = walk_new(shape);
+    struct cursor forward = cursor_new(shape), backward = cursor_new(shape);
     unsigned all = shape->micros * shape->chunks;
     unsigned warm = warm_up(shape, stage);
     assert(warm <= all);
     for (unsigned i = 0; i < warm; i++)
-        put_forward(&forward, pen);
+        put_forward(&forward, emitter);
     for (unsigned i = warm; i < all; i++) {
-        put_forward(&forward, pen);
-        put_backward(&backward, pen);
+        put_forward(&forward, emitter);
+        put_backward(&backward, emitter);
     }
     for (unsigned i = all - warm; i < all; i++)
-        put_backward(&backward, pen);
+        put_backward(&backward, emitter);
 }
 
 static double bubble_us(const struct gw__pipe_shape *shape,
@@ -121,8 +123,8 @@ static double bubble_us(const struct gw__pipe_shape *shape,
 {
     unsigned stages = shape->stages, micros = shape->micros;
     unsigned lacking = micros < stages ? stages - micros : 0;
-    unsigned pieces = stages - 1 + (shape->chunks - 1) * lacking;
-    return pieces * (us->forward + us->input + us->weight);
+    unsigned bubbles = stages - 1 + (shape->chunks - 1) * lacking;
+    return bubbles * (us->forward + us->input + us->weight);
 }
 
 static unsigned peak(const struct gw__pipe_shape *shape, unsigned stage)
@@ -132,7 +134,7 @@ static unsigned peak(const struct gw__pipe_shape *shape, unsigned stage)
     return warm < all ? warm + 1 : all;
 }
 
-const struct gw__schedule_form gw__schedule_interleaved = {
+const struct gw__schedule_algorithm gw__schedule_interleaved = {
     .kind =
         {
             .name = "interleaved",

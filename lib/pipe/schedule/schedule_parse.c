@@ -109,27 +109,28 @@ static bool parse_header(struct script *script)
                                               [MEMORY] = "memory=",
                                               [NAME] = "name="};
     struct gw__schedule_words *words = &script->words;
-    bool given[ENTRIES] = {false};
-    if (!gw__words_take(words, "schedule"))
+    bool is_set[ENTRIES] = {false};
+    if (!gw__words_accept(words, "schedule"))
         return gw__words_expected(words, "`schedule`");
     gw__words_skip(words, 0);
     while (!gw__words_line_end(words)) {
         size_t begin = words->at;
         unsigned entry = 0;
-        while (entry < ENTRIES && !gw__words_take(words, keys[entry]))
+        while (entry < ENTRIES && !gw__words_accept(words, keys[entry]))
             entry++;
         if (entry == ENTRIES)
             return gw__words_expected(
                 words, "stages=, micros=, chunks=, memory= or name=");
-        if (given[entry])
+        if (is_set[entry])
             return gw__source_fail(&words->source, begin, "%s occurs twice",
                                    keys[entry]);
-        given[entry] = true;
+        is_set[entry] = true;
         if (!parse_value(script, (enum entry)entry))
             return false;
     }
-    if (!given[STAGES] || !given[MICROS])
-        return gw__words_expected(words, given[STAGES] ? "micros=" : "stages=");
+    if (!is_set[STAGES] || !is_set[MICROS])
+        return gw__words_expected(words,
+                                  is_set[STAGES] ? "micros=" : "stages=");
     return check_size(script);
 }
 
@@ -201,7 +202,7 @@ static bool parse_stage(struct script *script)
 {
     struct gw__schedule_words *words = &script->words;
     unsigned stage;
-    if (!gw__words_take(words, "stage"))
+    if (!gw__words_accept(words, "stage"))
         return gw__words_expected(words, "`stage`");
     gw__words_skip(words, 0);
     size_t begin = words->at;
@@ -212,7 +213,7 @@ static bool parse_stage(struct script *script)
                                "stage %u is out of 0..%u", stage,
                                script->shape.stages - 1);
     gw__words_skip(words, 0);
-    if (!gw__words_take(words, ":"))
+    if (!gw__words_accept(words, ":"))
         return gw__words_expected(words, "`:`");
     gw__words_skip(words, 0);
     while (!gw__words_line_end(words))
@@ -235,8 +236,9 @@ static bool parse_lines(struct script *script)
 }
 
 /* Distributes the passes to their stages. */
-static enum gw_err deal(const struct script *script,
-                        struct gw_schedule **schedule, struct gw_error *why)
+static enum gw_err distribute_passes(const struct script *script,
+                                     struct gw_schedule **schedule,
+                                     struct gw_error *why)
 {
     enum gw_err err =
         gw__schedule_new(&script->shape, script->count, schedule, why);
@@ -286,7 +288,7 @@ enum gw_err gw_schedule_parse(const char *text, size_t bytes, const char *name,
                        GW__SCHEDULE_BYTES_MAX);
     name_after(&script, name);
     enum gw_err err = parse_lines(&script)
-                          ? deal(&script, schedule, why)
+                          ? distribute_passes(&script, schedule, why)
                           : gw_fail(why, error->code, "%s", error->text);
     free(script.passes);
     return err;

@@ -38,7 +38,7 @@ bool gw__words_next_line(struct gw__schedule_words *words)
     return words->at < words->source.bytes;
 }
 
-bool gw__words_take(struct gw__schedule_words *words, const char *word)
+bool gw__words_accept(struct gw__schedule_words *words, const char *word)
 {
     size_t length = strlen(word);
     if (length > words->source.bytes - words->at ||

@@ -27,7 +27,7 @@ void gw__words_skip(struct gw__schedule_words *words, size_t bytes);
 /* Advances to the next line that is not empty. False: none. */
 bool gw__words_next_line(struct gw__schedule_words *words);
 /* Skips `word`, but not blanks. False: another word follows. */
-bool gw__words_take(struct gw__schedule_words *words, const char *word);
+bool gw__words_accept(struct gw__schedule_words *words, const char *word);
 /* The number of characters before a blank or a comment. */
 size_t gw__words_length(const struct gw__schedule_words *words);
 /* Reads digits from `at` on, without the following blanks. A number of more

@@ -30,22 +30,22 @@ static unsigned smaller(unsigned a, unsigned b)
 }
 
 static void emit(const struct gw__pipe_shape *shape, unsigned stage,
-                 struct gw__pass_pen *pen)
+                 struct gw__pass_emitter *emitter)
 {
     unsigned micros = shape->micros;
     unsigned warm_up = smaller(micros, shape->stages - stage);
     unsigned held_back = smaller(micros, stage);
     for (unsigned micro = 0; micro < warm_up; micro++)
-        gw__pass_put(pen, GW_FORWARD, micro, 0);
+        gw__pass_put(emitter, GW_FORWARD, micro, 0);
     for (unsigned micro = 0; micro < micros; micro++) {
-        gw__pass_put(pen, GW_BACKWARD_INPUT, micro, 0);
+        gw__pass_put(emitter, GW_BACKWARD_INPUT, micro, 0);
         if (micro >= held_back)
-            gw__pass_put(pen, GW_BACKWARD_WEIGHT, micro - held_back, 0);
+            gw__pass_put(emitter, GW_BACKWARD_WEIGHT, micro - held_back, 0);
         if (warm_up + micro < micros)
-            gw__pass_put(pen, GW_FORWARD, warm_up + micro, 0);
+            gw__pass_put(emitter, GW_FORWARD, warm_up + micro, 0);
     }
     for (unsigned micro = micros - held_back; micro < micros; micro++)
-        gw__pass_put(pen, GW_BACKWARD_WEIGHT, micro, 0);
+        gw__pass_put(emitter, GW_BACKWARD_WEIGHT, micro, 0);
 }
 
 static double least_us(const struct gw__pass_us *us)
@@ -68,7 +68,7 @@ static unsigned peak(const struct gw__pipe_shape *shape, unsigned stage)
     return smaller(shape->micros, shape->stages);
 }
 
-const struct gw__schedule_form gw__schedule_zb_h1 = {
+const struct gw__schedule_algorithm gw__schedule_zb_h1 = {
     .kind =
         {
             .name = "zb-h1",

@@ -39,9 +39,9 @@
 struct search {
     unsigned q;
     unsigned skips[GW__CIRCULANT_MAX];
-    unsigned place; /* one lap on: p + r */
-    unsigned last;  /* r_(found-1): the next one is before it */
-    unsigned taken; /* bit k: skip k may not be used any more */
+    unsigned place;      /* one lap on: p + r */
+    unsigned last;       /* r_(found-1): the next one is before it */
+    unsigned used_skips; /* bit k: skip k may not be used any more */
     unsigned found;
     unsigned wanted;                  /* at most q */
     unsigned base[GW__CIRCULANT_MAX]; /* the base block of r_k */
@@ -67,8 +67,8 @@ static void extend(struct search *s, unsigned place, unsigned end)
 {
     for (unsigned k = end; k-- > 0 && s->found < s->wanted;) {
         unsigned next = place + s->skips[k];
-        bool taken = s->taken >> k & 1;
-        if (taken || next > limit(s, s->found) || next >= s->last)
+        bool is_used = s->used_skips >> k & 1;
+        if (is_used || next > limit(s, s->found) || next >= s->last)
             continue;
         if (next <= limit(s, s->found + 1))
             extend(s, next, k);
@@ -77,19 +77,19 @@ static void extend(struct search *s, unsigned place, unsigned end)
         if (s->found == s->wanted || place > limit(s, s->found + 1))
             return;
         s->base[s->found++] = k;
-        s->taken |= 1U << k;
+        s->used_skips |= 1U << k;
         s->last = next;
     }
 }
 
 /* The block, numbered within the phase, that `place` receives in round k. */
-static int heard_in_phase(unsigned ranks, unsigned place, unsigned k)
+static int block_in_phase(unsigned ranks, unsigned place, unsigned k)
 {
     struct search s = {
         .place = ranks + place, .last = 2 * ranks, .wanted = k + 1};
     s.q = gw__circulant_skips(ranks, s.skips);
     unsigned own = base_block(&s, place);
-    s.taken = 1U << own;
+    s.used_skips = 1U << own;
     extend(&s, 0, s.q + 1);
     /* skip[q] = p leads to the root of this lap, whose block is new. */
     return s.base[k] == s.q ? (int)own : (int)s.base[k] - (int)s.q;
@@ -113,7 +113,7 @@ bool gw__circulant_hop(const struct gw_algo_args *args, unsigned round,
     unsigned late = (q - last % q) % q;
     unsigned phase = (late + round) / q, k = (late + round) % q;
     int64_t block =
-        heard_in_phase(args->ranks, place, k) + (int64_t)phase * q - late;
+        block_in_phase(args->ranks, place, k) + (int64_t)phase * q - late;
     if (block < 0)
         return false;
     unsigned from = (place + args->ranks - skips[k]) % args->ranks;

@@ -22,7 +22,7 @@ struct gw__aggregator {
     bool ready; /* it reaches all servers */
     pthread_t thread;
     _Atomic bool stop, politely, ended;
-    _Atomic uint64_t letters, messages, refused;
+    _Atomic uint64_t forwarded, messages, refused;
 };
 
 static void send_now(void *context, const struct gw__message_out *message)
@@ -36,17 +36,18 @@ static void send_now(void *context, const struct gw__message_out *message)
 
 static void pass_on(struct gw__aggregator *a, uint64_t now_ns,
                     const struct gw__message_in *in,
-                    const struct gw__message_in *inner)
+                    const struct gw__message_in *forwarded)
 {
     const struct gw__bundle_end by = {in->from, in->incarnation_high,
                                       in->incarnation_low};
-    struct gw__message_out out = {.node = inner->from,
-                                  .part_count = inner->part_count};
-    memcpy(out.parts, inner->parts, sizeof out.parts);
+    struct gw__message_out out = {.node = forwarded->from,
+                                  .part_count = forwarded->part_count};
+    memcpy(out.parts, forwarded->parts, sizeof out.parts);
     bool worker = gw__node_member(a->node, by.node)->role == GW__WORKER;
-    bool taken = worker ? gw__gather_for_server(&a->gather, now_ns, &out, &by)
+    bool accepted = worker
+                        ? gw__gather_for_server(&a->gather, now_ns, &out, &by)
                         : gw__gather_for_worker(&a->gather, &out, &by);
-    a->refused += !taken;
+    a->refused += !accepted;
 }
 
 static void open_message(struct gw__aggregator *a, uint64_t now_ns,
@@ -60,12 +61,12 @@ static void open_message(struct gw__aggregator *a, uint64_t now_ns,
     if (greeting && a->ready && (a->gather.ps_members >> message->from & 1))
         gw__bundles_greet(&a->gather.workers, message->from);
     for (unsigned i = 0; i < count && gw__is_envelope(message); i++) {
-        struct gw__message_in *inner = gw__bundle_next(message, &at);
-        if (inner && gw__node_trusts(a->node, message, inner))
-            pass_on(a, now_ns, message, inner);
+        struct gw__message_in *forwarded = gw__bundle_next(message, &at);
+        if (forwarded && gw__node_trusts(a->node, message, forwarded))
+            pass_on(a, now_ns, message, forwarded);
         else
             a->refused++;
-        gw__message_in_release(inner);
+        gw__message_in_release(forwarded);
     }
     gw__message_in_release(message);
 }
@@ -98,23 +99,23 @@ static bool turn(struct gw__aggregator *a)
 {
     struct gw__messenger *messenger = gw__node_messenger(a->node);
     struct gw__message_in *message;
-    unsigned changes = gw__node_turn(a->node), taken = 0;
+    unsigned changes = gw__node_turn(a->node), received = 0;
     uint64_t now_ns = gw_now_ns();
     if (changes & GW__NODE_GONE)
         return false;
     if (changes & (GW__NODE_UPDATE | GW__NODE_REACH))
         check_ps_members(a);
-    while (taken < TURN_MESSAGES &&
+    while (received < TURN_MESSAGES &&
            gw__messenger_receive(messenger, &message) == GW_OK) {
         open_message(a, now_ns, message);
-        taken++;
+        received++;
     }
     now_ns = gw_now_ns();
     gw__gather_flush(&a->gather, now_ns);
-    a->letters = a->gather.letters;
-    a->messages = a->gather.letters - a->gather.servers.saved;
+    a->forwarded = a->gather.forwarded;
+    a->messages = a->gather.forwarded - a->gather.servers.saved;
     uint64_t due_ns = gw__gather_due(&a->gather), idle = now_ns + idle_ns;
-    if (taken == 0)
+    if (received == 0)
         gw__messenger_wait(messenger, due_ns < idle ? due_ns : idle);
     return true;
 }
@@ -197,5 +198,5 @@ void gw__aggregator_get_counts(const struct gw__aggregator *a,
                                struct gw__aggregator_counts *counts)
 {
     *counts =
-        (struct gw__aggregator_counts){a->letters, a->messages, a->refused};
+        (struct gw__aggregator_counts){a->forwarded, a->messages, a->refused};
 }

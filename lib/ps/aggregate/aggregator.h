@@ -44,9 +44,9 @@ bool gw__aggregator_ended(const struct gw__aggregator *aggregator);
 void gw__aggregator_stop(struct gw__aggregator **aggregator, bool politely);
 
 struct gw__aggregator_counts {
-    uint64_t letters;  /* messages from workers to servers */
-    uint64_t messages; /* envelopes for them */
-    uint64_t refused;  /* envelopes, and messages in them */
+    uint64_t forwarded; /* messages from workers to servers */
+    uint64_t messages;  /* envelopes for them */
+    uint64_t refused;   /* envelopes, and messages in them */
 };
 void gw__aggregator_get_counts(const struct gw__aggregator *aggregator,
                                struct gw__aggregator_counts *counts);

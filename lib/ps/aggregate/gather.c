@@ -33,7 +33,7 @@ bool gw__gather_for_server(struct gw__gather *gather, uint64_t now_ns,
     if (gather->from[server] == 0)
         gather->due_ns[server] = now_ns + gather->window_ns;
     gather->from[server] |= UINT64_C(1) << worker->node;
-    gather->letters++;
+    gather->forwarded++;
     return true;
 }
 

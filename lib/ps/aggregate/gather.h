@@ -24,7 +24,7 @@ struct gw__gather {
     uint64_t from[GW__MESSENGER_NODES];
     /* end of the window, for each server */
     uint64_t due_ns[GW__MESSENGER_NODES];
-    uint64_t letters; /* messages for servers */
+    uint64_t forwarded; /* messages for servers */
 };
 
 /* Envelopes are sent by send(context, letter), like bundles (bundle.h). */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* an interrupt is noticed within this time */
-static const uint64_t look_ns = 50000000;
+static const uint64_t interrupt_poll_ns = 50000000;
 static const uint64_t connect_default_ns = 10000000000;
 static const uint64_t leave_ns = 2000000000, aggregator_ns = 10000000000;
 
@@ -19,7 +19,7 @@ static void send_now(void *context, const struct gw__message_out *message)
 {
     struct gw_ps *ps = context;
     enum gw_err err = gw__messenger_send(gw__node_messenger(ps->node), message);
-    if (err && message->lent)
+    if (err && message->borrowed)
         message->back(message->context);
 }
 
@@ -39,8 +39,8 @@ static void begin_message(struct gw_ps *ps, uint64_t now_ns,
 }
 
 /* The number of messages in a bundle or an envelope. */
-static unsigned letters_in(struct gw_ps *ps,
-                           const struct gw__message_in *message)
+static unsigned count_messages(struct gw_ps *ps,
+                               const struct gw__message_in *message)
 {
     unsigned count;
     if (gw__is_envelope(message))
@@ -58,14 +58,15 @@ static void open_message(struct gw_ps *ps, uint64_t now_ns,
         begin_message(ps, now_ns, message);
         return;
     }
-    unsigned count = letters_in(ps, message);
+    unsigned count = count_messages(ps, message);
     for (unsigned i = 0; i < count; i++) {
-        struct gw__message_in *letter = gw__bundle_next(message, &at);
-        if (letter && envelope && !gw__node_trusts(ps->node, message, letter)) {
+        struct gw__message_in *bundled = gw__bundle_next(message, &at);
+        if (bundled && envelope &&
+            !gw__node_trusts(ps->node, message, bundled)) {
             ps->aggregate.refused++;
-            gw__message_in_release(letter);
-        } else if (letter) {
-            begin_message(ps, now_ns, letter);
+            gw__message_in_release(bundled);
+        } else if (bundled) {
+            begin_message(ps, now_ns, bundled);
         }
     }
     gw__message_in_release(message);
@@ -82,8 +83,8 @@ void gw__ps_turn(struct gw_ps *ps)
                           &gw__node_update(ps->node)->routes);
     if (changes & (GW__NODE_UPDATE | GW__NODE_REACH))
         gw__ps_aggregate_update(ps);
-    if (changes & GW__NODE_HEARD)
-        ps->asking = false;
+    if (changes & GW__NODE_UPDATE_DONE)
+        ps->is_awaiting_routes = false;
     if (changes & GW__NODE_REACH)
         gw__worker_reached(ps->worker, now_ns, gw__node_reached(ps->node));
     while (gw__messenger_receive(messenger, &message) == GW_OK)
@@ -96,7 +97,7 @@ void gw__ps_turn(struct gw_ps *ps)
 void gw__ps_sleep(struct gw_ps *ps, uint64_t until_ns)
 {
     uint64_t due_ns = gw__worker_due(ps->worker);
-    uint64_t latest_ns = gw_now_ns() + look_ns;
+    uint64_t latest_ns = gw_now_ns() + interrupt_poll_ns;
     if (until_ns > latest_ns)
         until_ns = latest_ns;
     gw__bundles_flush(&ps->bundles);
@@ -121,7 +122,7 @@ static enum gw_err timed_out(const struct gw_ps *ps, struct gw_error *why)
 {
     char whom[256];
     const char *parked;
-    gw__worker_waits_for(ps->worker, gw_now_ns(), whom, sizeof whom);
+    gw__worker_describe_wait(ps->worker, gw_now_ns(), whom, sizeof whom);
     if (gw__node_parked(ps->node, &parked))
         return gw_fail(why, GW_ETIMEOUT, "no answer in time; waits for %s (%s)",
                        whom, parked);
@@ -373,12 +374,13 @@ void gw_ps_get_counts(const struct gw_ps *ps, struct gw_ps_counts *counts)
     gw__worker_counts(ps->worker, counts);
     counts->rows_held_back = ps->rows_held_back;
     counts->waited_ns = ps->waited_ns;
-    counts->routes_asked = ps->routes_asked;
+    counts->routes_requested = ps->routes_requested;
     counts->routes_ns = ps->routes_ns;
     const struct gw__messenger_counts *post =
         gw__messenger_counts(gw__node_messenger(ps->node));
     counts->messages_sent = post->sent;
     counts->messages_saved += ps->bundles.saved;
-    counts->bytes_in_place = post->lent_bytes; /* not all that was offered */
+    counts->bytes_in_place =
+        post->borrowed_bytes; /* not all that was offered */
     gw__ps_aggregate_counts(ps, counts);
 }

@@ -22,20 +22,21 @@ static const uint64_t window_default_ns = 200000, avoid_ns = 1000000000,
 
 /* ---- finding and starting the aggregator ---- */
 
-static bool is_near(const struct gw_ps *ps, const struct gw__ps_member *member)
+static bool is_on_host(const struct gw_ps *ps,
+                       const struct gw__ps_member *member)
 {
     return gw__address_same_host(gw__node_config(ps->node)->endpoint,
                                  member->endpoint);
 }
 
 /* The first member with this role on this host; NULL: none. */
-static const struct gw__ps_member *first_near(const struct gw_ps *ps,
-                                              enum gw__role role)
+static const struct gw__ps_member *first_on_host(const struct gw_ps *ps,
+                                                 enum gw__role role)
 {
     const struct gw__membership_update *update = gw__node_update(ps->node);
     for (unsigned i = 0; i < update->ps_member_count; i++)
         if (update->ps_members[i].role == role &&
-            is_near(ps, &update->ps_members[i]))
+            is_on_host(ps, &update->ps_members[i]))
             return &update->ps_members[i];
     return NULL;
 }
@@ -45,7 +46,7 @@ static const struct gw__ps_member *first_near(const struct gw_ps *ps,
 static void start(struct gw_ps *ps)
 {
     struct gw__aggregate *a = &ps->aggregate;
-    const struct gw__ps_member *lowest = first_near(ps, GW__WORKER);
+    const struct gw__ps_member *lowest = first_on_host(ps, GW__WORKER);
     struct gw_error why;
     if (a->own && gw__aggregator_ended(a->own))
         gw__ps_aggregate_end(ps, false);
@@ -60,7 +61,7 @@ void gw__ps_aggregate_update(struct gw_ps *ps)
     struct gw__aggregate *a = &ps->aggregate;
     if (!a->wanted)
         return;
-    const struct gw__ps_member *now = first_near(ps, GW__AGGREGATOR);
+    const struct gw__ps_member *now = first_on_host(ps, GW__AGGREGATOR);
     struct gw__id id = now ? now->incarnation : (struct gw__id){0, 0};
     if (!gw__id_equal(id, a->incarnation))
         a->ready = false;
@@ -84,7 +85,7 @@ bool gw__ps_aggregate_ready(const struct gw_ps *ps)
  * is avoided. */
 static void avoid_if_silent(struct gw__aggregate *a, uint64_t now_ns)
 {
-    if (now_ns - a->heard_ns > silent_ns)
+    if (now_ns - a->received_ns > silent_ns)
         a->avoid_until_ns = now_ns + avoid_ns;
 }
 
@@ -121,7 +122,7 @@ unsigned gw__ps_aggregate_open(struct gw_ps *ps,
         return 0;
     }
     a->ready = true;
-    a->heard_ns = gw_now_ns();
+    a->received_ns = gw_now_ns();
     return count;
 }
 
@@ -147,7 +148,7 @@ void gw__ps_aggregate_counts(const struct gw_ps *ps,
         gw__aggregator_get_counts(a->own, &own);
     counts->aggregator_sent = a->before.messages + own.messages;
     counts->aggregator_saved =
-        a->before.letters + own.letters - counts->aggregator_sent;
+        a->before.forwarded + own.forwarded - counts->aggregator_sent;
     counts->envelopes_refused = a->refused + a->before.refused + own.refused;
 }
 
@@ -158,7 +159,7 @@ void gw__ps_aggregate_end(struct gw_ps *ps, bool politely)
     if (!a->own)
         return;
     gw__aggregator_get_counts(a->own, &own);
-    a->before.letters += own.letters;
+    a->before.forwarded += own.forwarded;
     a->before.messages += own.messages;
     a->before.refused += own.refused;
     gw__aggregator_stop(&a->own, politely);

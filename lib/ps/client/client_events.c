@@ -20,7 +20,7 @@ static struct gw_event event_of(const struct gw_ps *ps, enum gw_event_kind kind,
                              .chunk = GW_NONE};
 }
 
-static bool is_access(unsigned kind)
+static bool is_push_or_pull(unsigned kind)
 {
     return kind == GW__PS_PUSH || kind == GW__PS_PULL ||
            kind == GW__PS_PUSH_PULL;
@@ -35,7 +35,7 @@ void gw__ps_event_sent(struct gw_ps *ps, const struct gw__message_out *message)
     memcpy(&head, message->parts[0].data, sizeof head);
     memcpy(&segment, (const char *)message->parts[0].data + sizeof head,
            sizeof segment);
-    if (!is_access(head.kind))
+    if (!is_push_or_pull(head.kind))
         return;
     struct gw_event event =
         event_of(ps, GW_EV_REQUEST, message->node, head.request);

@@ -64,16 +64,16 @@ void gw__ps_passed(struct gw_ps *ps, uint64_t request)
 
 /* Begins the filtered push. */
 static enum gw_err pass_on(struct gw_ps *ps, struct gw__passed *passed,
-                           const struct gw__access *like, uint64_t *request,
-                           struct gw_error *why)
+                           const struct gw__request_args *like,
+                           uint64_t *request, struct gw_error *why)
 {
-    const struct gw__access access = {.table = like->table,
-                                      .keys = passed->keys,
-                                      .count = passed->count,
-                                      .values = passed->values,
-                                      .clock = like->clock,
-                                      .closed = like->closed};
-    enum gw_err err = gw__ps_begin(ps, &access, request, why);
+    const struct gw__request_args args = {.table = like->table,
+                                          .keys = passed->keys,
+                                          .count = passed->count,
+                                          .values = passed->values,
+                                          .clock = like->clock,
+                                          .closed = like->closed};
+    enum gw_err err = gw__ps_begin(ps, &args, request, why);
     if (err) {
         gw__filter_return(ps->filters[like->table], passed->keys, passed->count,
                           passed->values);
@@ -92,16 +92,16 @@ static enum gw_err pass_on(struct gw_ps *ps, struct gw__passed *passed,
  * the worker, which refuses and counts them. */
 static enum gw_err check_values(struct gw_ps *ps,
                                 const struct gw_ps_table_config *config,
-                                const struct gw__access *access,
+                                const struct gw__request_args *args,
                                 uint64_t *request, struct gw_error *why)
 {
-    size_t count = access->count * config->width;
-    if (gw__first_bad(access->values, count) < count)
-        return gw__ps_begin(ps, access, request, why);
-    for (size_t i = 0; config->dense && i < access->count; i++)
-        if (access->keys[i] >= config->dense)
+    size_t count = args->count * config->width;
+    if (gw__first_bad(args->values, count) < count)
+        return gw__ps_begin(ps, args, request, why);
+    for (size_t i = 0; config->dense && i < args->count; i++)
+        if (args->keys[i] >= config->dense)
             return gw_fail(why, GW_EINVAL, "table %s has no key %llu",
-                           config->name, (unsigned long long)access->keys[i]);
+                           config->name, (unsigned long long)args->keys[i]);
     return GW_OK;
 }
 
@@ -116,37 +116,38 @@ static enum gw_err filter_of(struct gw_ps *ps, unsigned table,
     return err;
 }
 
-enum gw_err gw__ps_push(struct gw_ps *ps, const struct gw__access *access,
+enum gw_err gw__ps_push(struct gw_ps *ps, const struct gw__request_args *args,
                         uint64_t *request, struct gw_error *why)
 {
-    const struct gw_ps_table_config *config = config_of(ps, access->table);
+    const struct gw_ps_table_config *config = config_of(ps, args->table);
     struct gw__filter *filter;
     *request = 0;
-    if (access->count == 0)
-        return gw__ps_flush(ps, access->table, why);
-    enum gw_err err = check_values(ps, config, access, request, why);
+    if (args->count == 0)
+        return gw__ps_flush(ps, args->table, why);
+    enum gw_err err = check_values(ps, config, args, request, why);
     if (!err)
-        err = filter_of(ps, access->table, &filter, why);
+        err = filter_of(ps, args->table, &filter, why);
     if (err)
         return err;
-    struct gw__passed *passed = new_passed(access->count, config->width);
+    struct gw__passed *passed = new_passed(args->count, config->width);
     if (!passed)
-        return gw_fail(why, GW_ENOMEM, "%zu keys", access->count);
-    err = gw__filter_pass(filter, access->keys, access->count, access->values,
+        return gw_fail(why, GW_ENOMEM, "%zu keys", args->count);
+    err = gw__filter_pass(filter, args->keys, args->count, args->values,
                           passed->keys, passed->values, &passed->count, why);
     if (err || passed->count == 0) {
         free_passed(passed);
-        ps->rows_held_back += err ? 0 : access->count;
+        ps->rows_held_back += err ? 0 : args->count;
         return err;
     }
-    ps->rows_held_back += access->count - passed->count;
-    return pass_on(ps, passed, access, request, why);
+    ps->rows_held_back += args->count - passed->count;
+    return pass_on(ps, passed, args, request, why);
 }
 
 enum gw_err gw__ps_flush(struct gw_ps *ps, unsigned table, struct gw_error *why)
 {
     struct gw__filter *filter = ps->filters[table];
-    const struct gw__access like = {.table = table, .clock = GW__NO_CLOCK};
+    const struct gw__request_args like = {.table = table,
+                                          .clock = GW__NO_CLOCK};
     size_t count = filter ? gw__filter_rows(filter) : 0;
     uint64_t request;
     if (count == 0)
@@ -158,7 +159,7 @@ enum gw_err gw__ps_flush(struct gw_ps *ps, unsigned table, struct gw_error *why)
     if (!passed)
         return gw_fail(why, GW_ENOMEM, "%zu keys", count);
     passed->count = count;
-    gw__filter_take(filter, passed->keys, passed->values);
+    gw__filter_drain(filter, passed->keys, passed->values);
     err = pass_on(ps, passed, &like, &request, why);
     if (err)
         return err;

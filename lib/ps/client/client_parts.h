@@ -11,8 +11,8 @@
  *
  *   client.c           connecting, leaving, turns, waiting
  *   client_aggregate.c the aggregator of the host, if it is used
- *   client_access.c    pushes and pulls; client_filter.c: filtered pushes
- *   client_units.c     units of work, plans, barriers
+ *   client_push_pull.c pushes and pulls; client_filter.c: filtered pushes
+ *   client_work.c      units of work, plans, barriers
  *   client_table.c     tables
  *   client_snapshot.c
  */
@@ -49,7 +49,7 @@ struct gw__aggregate {
     unsigned node; /* GW__NO_NODE: no aggregator */
     struct gw__id incarnation;
     bool ready; /* it has sent its greeting */
-    uint64_t heard_ns, avoid_until_ns;
+    uint64_t received_ns, avoid_until_ns;
     uint64_t refused;                    /* envelopes, and messages in them */
     struct gw__aggregator *own;          /* NULL: in another process, or none */
     struct gw__aggregator_counts before; /* sums of earlier own aggregators */
@@ -70,8 +70,9 @@ struct gw_ps {
     struct gw__filter *filters[GW_PS_TABLES_MAX];
     struct gw__passed *passed;
     uint64_t rows_held_back, waited_ns;
-    bool ask_routes, asking; /* ask before each access; an answer is awaited */
-    uint64_t routes_asked, routes_ns;
+    bool ask_routes,
+        is_awaiting_routes; /* ask before each access; an answer is awaited */
+    uint64_t routes_requested, routes_ns;
 };
 
 /* ---- client.c ---- */
@@ -123,16 +124,16 @@ void gw__ps_event_sent(struct gw_ps *ps, const struct gw__message_out *message);
 void gw__ps_event_answered(struct gw_ps *ps,
                            const struct gw__message_in *message);
 
-/* ---- client_access.c, client_filter.c ---- */
+/* ---- client_push_pull.c, client_filter.c ---- */
 
 /* Begins the access. Waits while too many requests are under way. */
 GW_MUST_CHECK enum gw_err gw__ps_begin(struct gw_ps *ps,
-                                       const struct gw__access *access,
+                                       const struct gw__request_args *args,
                                        uint64_t *request, struct gw_error *why);
 bool gw__ps_filters(const struct gw_ps *ps, unsigned table);
 /* Pushes the values that pass the filters. *request is 0 if there are none. */
 GW_MUST_CHECK enum gw_err gw__ps_push(struct gw_ps *ps,
-                                      const struct gw__access *access,
+                                      const struct gw__request_args *args,
                                       uint64_t *request, struct gw_error *why);
 /* Pushes all remainders of the table's filter and waits for the result. */
 GW_MUST_CHECK enum gw_err gw__ps_flush(struct gw_ps *ps, unsigned table,

@@ -44,13 +44,13 @@ static enum gw_err still(struct snapshot *s, struct gw_error *why)
 
 /* Asks one server. The answer is GW_PENDING if that server leaves meanwhile. */
 static enum gw_err request_snapshot(struct snapshot *s, unsigned server,
-                                    enum gw_err *said, struct gw_error *why)
+                                    enum gw_err *answer, struct gw_error *why)
 {
     struct gw_ps *ps = s->ps;
     uint64_t request;
-    *said = GW_PENDING;
+    *answer = GW_PENDING;
     enum gw_err err = gw__worker_save(ps->worker, gw_now_ns(), server, s->mark,
-                                      s->directory, said, &request, why);
+                                      s->directory, answer, &request, why);
     if (err == GW_PENDING)
         return gw_fail(why, GW_ENOMEM,
                        "too many requests are in flight; call gw_ps_wait");
@@ -78,10 +78,10 @@ static enum gw_err request_all(struct snapshot *s, enum gw_err wanted,
     for (;;) {
         for (uint64_t rest = s->open; rest; rest &= rest - 1) {
             unsigned server = (unsigned)__builtin_ctzll(rest);
-            enum gw_err said, err = request_snapshot(s, server, &said, why);
+            enum gw_err answer, err = request_snapshot(s, server, &answer, why);
             if (err)
                 return err;
-            if (said == wanted || said == GW_OK)
+            if (answer == wanted || answer == GW_OK)
                 s->open &= ~(UINT64_C(1) << server);
         }
         enum gw_err err = still(s, why);

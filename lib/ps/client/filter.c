@@ -179,18 +179,18 @@ static float largest(const float *row, uint32_t width)
 static size_t add_push(struct gw__filter *filter, const uint64_t *keys,
                        size_t count, const float *values)
 {
-    size_t worth = 0;
+    size_t passing = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t at = find_or_make(filter, keys[i]);
         float *row = row_at(filter, at), most;
         for (uint32_t c = 0; c < filter->width; c++)
             row[c] += values[i * filter->width + c];
         most = largest(row, filter->width);
-        bool travels = most != 0 && !(most < filter->significant);
-        filter->found[i] = travels ? at : FREE;
-        worth += travels;
+        bool passes = most != 0 && !(most < filter->significant);
+        filter->found[i] = passes ? at : FREE;
+        passing += passes;
     }
-    return worth;
+    return passing;
 }
 
 /* Moves the passing values of a row to `out`. Returns true if there are any. */
@@ -200,11 +200,11 @@ static bool split(float *row, float *out, uint32_t width, uint32_t least,
     bool any = false;
     for (uint32_t c = 0; c < width; c++) {
         uint32_t m = magnitude(row[c]);
-        bool travels = m > least || (m == least && *ties > 0);
-        *ties -= m == least && travels;
-        out[c] = travels ? row[c] : 0;
-        row[c] = travels ? 0 : row[c];
-        any = any || (travels && m > 0);
+        bool passes = m > least || (m == least && *ties > 0);
+        *ties -= m == least && passes;
+        out[c] = passes ? row[c] : 0;
+        row[c] = passes ? 0 : row[c];
+        any = any || (passes && m > 0);
     }
     return any;
 }
@@ -265,7 +265,7 @@ size_t gw__filter_rows(const struct gw__filter *filter)
     return kept;
 }
 
-void gw__filter_take(struct gw__filter *filter, uint64_t *keys, float *values)
+void gw__filter_drain(struct gw__filter *filter, uint64_t *keys, float *values)
 {
     for (size_t row = 0; row < filter->count; row++) {
         if (largest(row_at(filter, row), filter->width) == 0)

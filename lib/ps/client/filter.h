@@ -10,7 +10,7 @@
  *     Of the values of all other rows, the largest `top_share` are sent and the
  *     rest remains. A row without a sent value is not sent.
  *
- * gw__filter_take removes all remainders. The client calls it when it closes
+ * gw__filter_drain removes all remainders. The client calls it when it closes
  * and for a push without keys.
  *
  * Pure. Values are finite.
@@ -40,6 +40,6 @@ void gw__filter_return(struct gw__filter *filter, const uint64_t *keys,
 /* The number of rows with a remainder. */
 size_t gw__filter_rows(const struct gw__filter *filter);
 /* Moves all remainders out; there is room for gw__filter_rows() rows. */
-void gw__filter_take(struct gw__filter *filter, uint64_t *keys, float *values);
+void gw__filter_drain(struct gw__filter *filter, uint64_t *keys, float *values);
 
 #endif

@@ -111,7 +111,7 @@ static bool is_acknowledged(const struct gw__worker_request *request)
 
 static bool request_has_ended(const struct gw__worker_request *request)
 {
-    return is_acknowledged(request) && request->lent == 0;
+    return is_acknowledged(request) && request->borrow_count == 0;
 }
 
 static void enqueue(struct gw__worker *worker,
@@ -125,7 +125,7 @@ static void enqueue(struct gw__worker *worker,
     worker->last = request;
 }
 
-void gw__worker_request_settle(struct gw__worker_request *request)
+void gw__worker_request_reap(struct gw__worker_request *request)
 {
     if (request->detached && request_has_ended(request))
         gw__worker_request_free(request);
@@ -214,7 +214,7 @@ void gw__partition_end(struct gw__worker *worker,
     partition->sequence = 0;
     partition->request = NULL;
     request->partitions--;
-    gw__worker_request_settle(request);
+    gw__worker_request_reap(request);
 }
 
 static bool may_begin(const struct gw__worker *worker,
@@ -262,14 +262,14 @@ void gw__worker_pump(struct gw__worker *worker, uint64_t now_ns)
 /* ---- access ---- */
 
 static enum gw_err check_values(struct gw__worker *worker,
-                                const struct gw__access *access, uint32_t width,
-                                struct gw_error *why)
+                                const struct gw__request_args *args,
+                                uint32_t width, struct gw_error *why)
 {
-    size_t count = access->count * width;
-    size_t bad = gw__first_bad(access->values, count);
+    size_t count = args->count * width;
+    size_t bad = gw__first_bad(args->values, count);
     bool large = false;
     if (bad == count && worker->config.half) {
-        bad = gw__first_large(access->values, count);
+        bad = gw__first_large(args->values, count);
         large = bad < count;
     }
     if (bad == count)
@@ -279,57 +279,56 @@ static enum gw_err check_values(struct gw__worker *worker,
                    large
                        ? "key %llu, column %zu: %g does not fit half precision"
                        : "key %llu, column %zu: %g is not a finite number",
-                   (unsigned long long)access->keys[bad / width], bad % width,
-                   (double)access->values[bad]);
+                   (unsigned long long)args->keys[bad / width], bad % width,
+                   (double)args->values[bad]);
 }
 
-static enum gw_err check_access(struct gw__worker *worker,
-                                const struct gw__access *access,
-                                struct gw_error *why)
+static enum gw_err check_args(struct gw__worker *worker,
+                              const struct gw__request_args *args,
+                              struct gw_error *why)
 {
     const struct gw__routes *routes = &worker->routes;
     if (routes->slot_count == 0)
         return gw_fail(why, GW_EUNREACH, "there is no parameter server yet");
-    if (access->table >= routes->table_count)
+    if (args->table >= routes->table_count)
         return gw_fail(why, GW_EINVAL,
                        "table %u does not exist; there are %u tables",
-                       access->table, routes->table_count);
-    if (access->count >= UINT32_MAX)
-        return gw_fail(why, GW_EINVAL, "%zu keys", access->count);
-    if (!access->values)
+                       args->table, routes->table_count);
+    if (args->count >= UINT32_MAX)
+        return gw_fail(why, GW_EINVAL, "%zu keys", args->count);
+    if (!args->values)
         return GW_OK;
-    return check_values(worker, access, routes->tables[access->table].width,
-                        why);
+    return check_values(worker, args, routes->tables[args->table].width, why);
 }
 
-static void count_access(struct gw__worker *worker,
-                         const struct gw__access *access)
+static void count_request(struct gw__worker *worker,
+                          const struct gw__request_args *args)
 {
     struct gw_ps_counts *counts = &worker->counts;
-    counts->pushes += access->values != NULL;
-    counts->push_keys += access->values ? access->count : 0;
-    counts->pulls += access->out != NULL;
-    counts->pull_keys += access->out ? access->count : 0;
+    counts->pushes += args->values != NULL;
+    counts->push_keys += args->values ? args->count : 0;
+    counts->pulls += args->out != NULL;
+    counts->pull_keys += args->out ? args->count : 0;
 }
 
-enum gw_err gw__worker_access(struct gw__worker *worker, uint64_t now_ns,
-                              const struct gw__access *access,
-                              uint64_t *request_id, struct gw_error *why)
+enum gw_err gw__worker_push_pull(struct gw__worker *worker, uint64_t now_ns,
+                                 const struct gw__request_args *args,
+                                 uint64_t *request_id, struct gw_error *why)
 {
-    enum gw_err err = check_access(worker, access, why);
+    enum gw_err err = check_args(worker, args, why);
     if (err)
         return err;
     struct gw__worker_request *request = gw__worker_request_new(worker, now_ns);
     if (!request)
         return GW_PENDING;
-    request->access = *access;
-    request->width = worker->routes.tables[access->table].width;
-    err = gw__partitioning_get(worker, access, &request->partitioning, why);
+    request->args = *args;
+    request->width = worker->routes.tables[args->table].width;
+    err = gw__partitioning_get(worker, args, &request->partitioning, why);
     if (err) {
         gw__worker_request_free(request);
         return err;
     }
-    count_access(worker, access);
+    count_request(worker, args);
     *request_id = request->id;
     enqueue(worker, request);
     gw__worker_pump(worker, now_ns);
@@ -355,11 +354,11 @@ enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
 
 /* Ends the partitions of a request whose result is not wanted. */
 static void end_partitions(struct gw__worker *worker,
-                           const struct gw__worker_request *job)
+                           const struct gw__worker_request *request)
 {
     struct gw__partition *partition;
     for (unsigned at = 0; (partition = gw__partition_next(worker, &at));)
-        if (partition->request == job)
+        if (partition->request == request)
             gw__partition_end(worker, partition);
 }
 
@@ -368,16 +367,16 @@ enum gw_err gw__worker_detach(struct gw__worker *worker, uint64_t request_id)
     struct gw__worker_request *request = find_request(worker, request_id);
     if (!request)
         return GW_OK;
-    size_t bytes = request->access.count * request->width * sizeof(float);
+    size_t bytes = request->args.count * request->width * sizeof(float);
     if (gw__is_push(request) && !is_acknowledged(request)) {
         request->own = malloc(bytes);
         if (!request->own)
             return GW_ENOMEM;
-        memcpy(request->own, request->access.values, bytes);
-        request->access.values = request->own;
+        memcpy(request->own, request->args.values, bytes);
+        request->args.values = request->own;
     }
-    request->access.out = NULL;
-    request->access.lend = false;
+    request->args.out = NULL;
+    request->args.lend = false;
     request->work = NULL;
     request->result = NULL;
     request->detached = true;
@@ -387,7 +386,7 @@ enum gw_err gw__worker_detach(struct gw__worker *worker, uint64_t request_id)
     if (!gw__is_push(request) && request->partitions > 0)
         end_partitions(worker, request); /* the last one frees it */
     else
-        gw__worker_request_settle(request);
+        gw__worker_request_reap(request);
     return GW_OK;
 }
 

@@ -22,13 +22,13 @@
  * (GW__LONE_ROW_BYTES) that each run of them is a partition of its own.
  *
  *   worker.c          requests from begin to end; sequence numbers
- *   worker_ask.c      requests without values: clock commands and SAVE
+ *   worker_command.c  requests without values: clock commands and SAVE
  *   worker_partition.c partitioning of key lists; worker_cache.c: its cache
  *   worker_attempt.c  receivers and repetitions of a partition's messages
  *   worker_message.c  one message of an attempt
  *   worker_reply.c    replies
  *   worker_rows.c     copies rows between orders; worker_slab.c: memory
- *   worker_look.c     what the worker waits for, and its counts
+ *   worker_status.c   what the worker waits for, and its counts
  */
 #ifndef GW__PS_WORKER_H
 #define GW__PS_WORKER_H
@@ -77,7 +77,7 @@ void gw__worker_reached(struct gw__worker *worker, uint64_t now_ns,
 
 /* A request. keys, values and out belong to the request until it has ended.
  * `values` NULL: a pull only; `out` NULL: a push only. */
-struct gw__access {
+struct gw__request_args {
     unsigned table;
     const uint64_t *keys;
     size_t count;
@@ -90,11 +90,10 @@ struct gw__access {
 /* GW_PENDING: too many requests are under way. GW_EINVAL: unknown table or key.
  * GW_ENUMERIC: a value is not finite (or, with `half`, too large); nothing is
  * sent, and later requests report the count in `nans`. */
-GW_MUST_CHECK enum gw_err gw__worker_access(struct gw__worker *worker,
-                                            uint64_t now_ns,
-                                            const struct gw__access *access,
-                                            uint64_t *request,
-                                            struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__worker_push_pull(struct gw__worker *worker, uint64_t now_ns,
+                     const struct gw__request_args *args, uint64_t *request,
+                     struct gw_error *why);
 /* Sends a command to the group's clock; *work is written at the end of NEXT. */
 GW_MUST_CHECK enum gw_err
 gw__worker_clock(struct gw__worker *worker, uint64_t now_ns, unsigned group,
@@ -104,11 +103,10 @@ gw__worker_clock(struct gw__worker *worker, uint64_t now_ns, unsigned group,
 /* Sends SAVE (message.h) to one server, until it answers or the request is
  * detached. The answer is GW_PENDING or GW_OK; any other code is the request's
  * result. SAVE never goes to another server. */
-GW_MUST_CHECK enum gw_err gw__worker_save(struct gw__worker *worker,
-                                          uint64_t now_ns, unsigned server,
-                                          uint64_t mark, const char *directory,
-                                          enum gw_err *said, uint64_t *request,
-                                          struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__worker_save(struct gw__worker *worker, uint64_t now_ns, unsigned server,
+                uint64_t mark, const char *directory, enum gw_err *answer,
+                uint64_t *request, struct gw_error *why);
 /* GW_PENDING while the request is under way; otherwise its result, and the
  * request is freed. */
 enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request,
@@ -129,8 +127,8 @@ void gw__worker_tick(struct gw__worker *worker, uint64_t now_ns);
 uint64_t gw__worker_due(const struct gw__worker *worker);
 /* The servers that the oldest request waits for, as text: "server 33 (slots
  * 0-20) for 1.2 s". */
-void gw__worker_waits_for(const struct gw__worker *worker, uint64_t now_ns,
-                          char *out, size_t room);
+void gw__worker_describe_wait(const struct gw__worker *worker, uint64_t now_ns,
+                              char *out, size_t room);
 void gw__worker_counts(const struct gw__worker *worker,
                        struct gw_ps_counts *counts);
 

@@ -61,14 +61,14 @@ static unsigned oldest(const struct gw__worker *worker)
 }
 
 static struct gw__partitioning *
-find_partitioning(struct gw__worker *worker, const struct gw__access *access,
-                  uint64_t signature)
+find_partitioning(struct gw__worker *worker,
+                  const struct gw__request_args *args, uint64_t signature)
 {
     for (unsigned i = 0; i < worker->partitioning_count; i++) {
         struct gw__partitioning *partitioning = worker->partitionings[i];
         if (partitioning->signature != signature ||
-            partitioning->table != access->table ||
-            partitioning->count != access->count)
+            partitioning->table != args->table ||
+            partitioning->count != args->count)
             continue;
         if (partitioning->placement == worker->placement)
             return partitioning;
@@ -92,21 +92,20 @@ static void keep_partitioning(struct gw__worker *worker,
 }
 
 enum gw_err gw__partitioning_get(struct gw__worker *worker,
-                                 const struct gw__access *access,
+                                 const struct gw__request_args *args,
                                  struct gw__partitioning **partitioning,
                                  struct gw_error *why)
 {
     if (worker->config.no_key_cache)
-        return gw__partitioning_make(worker, access, partitioning, why);
+        return gw__partitioning_make(worker, args, partitioning, why);
     uint64_t signature =
-        gw__keys_signature(access->keys, access->count, access->table);
-    struct gw__partitioning *found =
-        find_partitioning(worker, access, signature);
+        gw__keys_signature(args->keys, args->count, args->table);
+    struct gw__partitioning *found = find_partitioning(worker, args, signature);
     enum gw_err err = GW_OK;
     if (found)
         found->refs++;
     else
-        err = gw__partitioning_make(worker, access, &found, why);
+        err = gw__partitioning_make(worker, args, &found, why);
     if (err)
         return err;
     found->used = ++worker->used;

@@ -33,8 +33,8 @@ static void release_cell(void *context)
 static void caller_back(void *context)
 {
     struct gw__worker_request *request = context;
-    request->lent--;
-    gw__worker_request_settle(request);
+    request->borrow_count--;
+    gw__worker_request_reap(request);
 }
 
 /* ---- segments ---- */
@@ -125,7 +125,7 @@ static void gather_rows(const struct message_plan *p, float *out)
     const struct gw__key_range *range = p->attempt->partition->range;
     const uint32_t *order = partitioning->order + range->first;
     if (gw__attempt_is_whole(p->attempt)) {
-        gw__rows_gather(out, request->access.values, order, range->count,
+        gw__rows_gather(out, request->args.values, order, range->count,
                         request->width);
         return;
     }
@@ -133,7 +133,7 @@ static void gather_rows(const struct message_plan *p, float *out)
         const struct gw__ps_segment *segment =
             &partitioning->segments[range->first_segment + i];
         if (carries(p->attempt, segment)) {
-            gw__rows_gather(out, request->access.values, order, segment->keys,
+            gw__rows_gather(out, request->args.values, order, segment->keys,
                             request->width);
             out += (size_t)segment->keys * request->width;
         }
@@ -164,7 +164,7 @@ static enum gw_err put_cell(struct message_plan *p, size_t values)
     struct gw__partition *partition = p->attempt->partition;
     enum gw_err err = GW_OK;
     if (!partition->cell) {
-        partition->cell = gw__slabs_take(&p->worker->slabs);
+        partition->cell = gw__slabs_acquire(&p->worker->slabs);
         if (!partition->cell)
             return GW_ENOMEM;
         err = fill_values(p, partition->cell->memory, values);
@@ -176,7 +176,7 @@ static enum gw_err put_cell(struct message_plan *p, size_t values)
     }
     partition->cell->refs++;
     p->message.parts[2].data = partition->cell->memory;
-    p->message.lent = 4;
+    p->message.borrowed = 4;
     p->message.back = release_cell;
     p->message.context = partition->cell;
     return GW_OK;
@@ -188,12 +188,11 @@ static void put_own(struct message_plan *p)
     struct gw__worker_request *request = p->attempt->partition->request;
     const struct gw__key_range *range = p->attempt->partition->range;
     size_t first = request->partitioning->order[range->first];
-    p->message.parts[2].data = request->access.values + first * request->width;
-    if (!request->access.lend ||
-        p->message.parts[2].bytes < GW__LEND_LEAST_BYTES)
+    p->message.parts[2].data = request->args.values + first * request->width;
+    if (!request->args.lend || p->message.parts[2].bytes < GW__LEND_LEAST_BYTES)
         return;
-    request->lent++;
-    p->message.lent = 4;
+    request->borrow_count++;
+    p->message.borrowed = 4;
     p->message.back = caller_back;
     p->message.context = request;
 }
@@ -235,7 +234,7 @@ static void put_head(struct message_plan *p)
 {
     const struct gw__worker *worker = p->worker;
     const struct gw__partition *partition = p->attempt->partition;
-    const struct gw__access *access = &partition->request->access;
+    const struct gw__request_args *args = &partition->request->args;
     p->head = (struct gw__ps_head){
         .magic = GW__PS_MAGIC,
         .request = gw__attempt_name(p->worker, p->attempt->id),
@@ -250,12 +249,12 @@ static void put_head(struct message_plan *p)
         p->head.sequence = partition->request->mark;
         return;
     }
-    p->head.kind = access->values ? access->out ? GW__PS_PUSH_PULL : GW__PS_PUSH
-                                  : GW__PS_PULL;
-    p->head.clock = access->clock;
-    p->head.closed = access->closed;
-    p->head.table = (uint16_t)access->table;
-    p->head.group = (uint8_t)worker->routes.tables[access->table].group;
+    p->head.kind =
+        args->values ? args->out ? GW__PS_PUSH_PULL : GW__PS_PUSH : GW__PS_PULL;
+    p->head.clock = args->clock;
+    p->head.closed = args->closed;
+    p->head.table = (uint16_t)args->table;
+    p->head.group = (uint8_t)worker->routes.tables[args->table].group;
 }
 
 static enum gw_err put_parts(struct message_plan *p)
@@ -268,7 +267,7 @@ static enum gw_err put_parts(struct message_plan *p)
     }
     put_segments(p);
     enum gw_err err = put_keys(p);
-    if (!err && request->access.values)
+    if (!err && request->args.values)
         err = put_values(p);
     return err;
 }

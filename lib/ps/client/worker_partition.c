@@ -39,12 +39,12 @@ static void order_slots(struct sorter *s)
 
 static enum gw_err find_slots(struct sorter *s,
                               const struct gw_ps_table_config *table,
-                              const struct gw__access *access, uint8_t *slot_of,
-                              struct gw_error *why)
+                              const struct gw__request_args *args,
+                              uint8_t *slot_of, struct gw_error *why)
 {
     s->slot_of = slot_of;
-    for (size_t i = 0; i < access->count; i++) {
-        uint64_t key = access->keys[i];
+    for (size_t i = 0; i < args->count; i++) {
+        uint64_t key = args->keys[i];
         if (table->dense && key >= table->dense)
             return gw_fail(why, GW_EINVAL, "table %s has no key %llu",
                            table->name, (unsigned long long)key);
@@ -54,7 +54,7 @@ static enum gw_err find_slots(struct sorter *s,
     return GW_OK;
 }
 
-static void sort(struct sorter *s, const struct gw__access *access,
+static void sort(struct sorter *s, const struct gw__request_args *args,
                  struct gw__partitioning *partitioning)
 {
     size_t at = 0;
@@ -62,9 +62,9 @@ static void sort(struct sorter *s, const struct gw__access *access,
         s->next[s->slots[i]] = at;
         at += s->counts[s->slots[i]];
     }
-    for (size_t i = 0; i < access->count; i++) {
+    for (size_t i = 0; i < args->count; i++) {
         size_t place = s->next[s->slot_of[i]]++;
-        partitioning->keys[place] = access->keys[i];
+        partitioning->keys[place] = args->keys[i];
         partitioning->order[place] = (uint32_t)i;
     }
 }
@@ -199,15 +199,15 @@ static enum gw_err make_ranges(struct gw__worker *worker,
 /* ---- the whole list ---- */
 
 static enum gw_err fill_partitioning(struct gw__worker *worker,
-                                     const struct gw__access *access,
+                                     const struct gw__request_args *args,
                                      struct gw__partitioning *partitioning,
                                      struct gw_error *why)
 {
     const struct gw_ps_table_config *table =
-        &worker->routes.tables[access->table];
+        &worker->routes.tables[args->table];
     struct sorter s = {.routes = &worker->routes,
                        .slot_count = worker->routes.slot_count};
-    size_t count = access->count;
+    size_t count = args->count;
     if (!gw__grow(&worker->scratch, &worker->scratch_bytes, count + 1))
         return gw_fail(why, GW_ENOMEM, "%zu keys", count);
     partitioning->keys = malloc((count + 1) * sizeof *partitioning->keys);
@@ -216,28 +216,28 @@ static enum gw_err fill_partitioning(struct gw__worker *worker,
         return gw_fail(why, GW_ENOMEM, "%zu keys", count);
     partitioning->bytes =
         count * (sizeof *partitioning->keys + sizeof *partitioning->order);
-    enum gw_err err = find_slots(&s, table, access, worker->scratch, why);
+    enum gw_err err = find_slots(&s, table, args, worker->scratch, why);
     if (err)
         return err;
     order_slots(&s);
-    sort(&s, access, partitioning);
+    sort(&s, args, partitioning);
     return make_ranges(worker, &s, partitioning, table->width * sizeof(float),
                        why);
 }
 
 enum gw_err gw__partitioning_make(struct gw__worker *worker,
-                                  const struct gw__access *access,
+                                  const struct gw__request_args *args,
                                   struct gw__partitioning **made,
                                   struct gw_error *why)
 {
     struct gw__partitioning *partitioning = calloc(1, sizeof *partitioning);
     if (!partitioning)
-        return gw_fail(why, GW_ENOMEM, "%zu keys", access->count);
-    partitioning->table = access->table;
-    partitioning->count = access->count;
+        return gw_fail(why, GW_ENOMEM, "%zu keys", args->count);
+    partitioning->table = args->table;
+    partitioning->count = args->count;
     partitioning->placement = worker->placement;
     partitioning->refs = 1;
-    enum gw_err err = fill_partitioning(worker, access, partitioning, why);
+    enum gw_err err = fill_partitioning(worker, args, partitioning, why);
     if (err)
         gw__partitioning_release(partitioning);
     else

@@ -110,16 +110,16 @@ struct gw__partition {
 
 struct gw__worker_request {
     uint64_t id; /* 0: this entry is free */
-    struct gw__access access;
+    struct gw__request_args args;
     struct gw__partitioning *partitioning; /* NULL: not an access */
     struct gw__worker_request *next;       /* in the queue */
     struct gw__worker *worker;
     uint32_t width;
-    unsigned next_range; /* the next one to begin */
-    unsigned partitions; /* partitions under way */
-    unsigned lent;       /* messages that use the caller's memory */
-    bool detached;       /* the result is not wanted */
-    void *own;           /* detached: a copy of the values */
+    unsigned next_range;   /* the next one to begin */
+    unsigned partitions;   /* partitions under way */
+    unsigned borrow_count; /* messages that use the caller's memory */
+    bool detached;         /* the result is not wanted */
+    void *own;             /* detached: a copy of the values */
     uint64_t began_ns;
     struct gw_error failed;  /* code GW_OK: no failure */
     enum gw__ps_kind kind;   /* CLOCK or SAVE, if not an access */
@@ -160,7 +160,7 @@ struct gw__worker {
 
 static inline bool gw__is_push(const struct gw__worker_request *request)
 {
-    return request->access.values != NULL;
+    return request->args.values != NULL;
 }
 
 /* The next partition in use from index `*at`; NULL: none. */
@@ -184,7 +184,7 @@ void gw__partition_end(struct gw__worker *worker,
 void gw__worker_request_fail(struct gw__worker_request *request,
                              enum gw_err code, const char *text);
 /* Frees a detached request that has ended. */
-void gw__worker_request_settle(struct gw__worker_request *request);
+void gw__worker_request_reap(struct gw__worker_request *request);
 /* Begins pieces as far as the windows allow. */
 void gw__worker_pump(struct gw__worker *worker, uint64_t now_ns);
 
@@ -192,13 +192,12 @@ void gw__worker_pump(struct gw__worker *worker, uint64_t now_ns);
 
 uint64_t gw__keys_signature(const uint64_t *keys, size_t count, uint64_t seed);
 GW_MUST_CHECK enum gw_err gw__partitioning_make(
-    struct gw__worker *worker, const struct gw__access *access,
+    struct gw__worker *worker, const struct gw__request_args *args,
     struct gw__partitioning **partitioning, struct gw_error *why);
 /* Returns a reference for the caller. */
-GW_MUST_CHECK enum gw_err
-gw__partitioning_get(struct gw__worker *worker, const struct gw__access *access,
-                     struct gw__partitioning **partitioning,
-                     struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__partitioning_get(
+    struct gw__worker *worker, const struct gw__request_args *args,
+    struct gw__partitioning **partitioning, struct gw_error *why);
 void gw__partitioning_release(struct gw__partitioning *partitioning);
 void gw__partitionings_forget(struct gw__worker *worker);
 
@@ -247,7 +246,7 @@ size_t gw__first_large(const float *values, size_t count);
 void gw__slabs_init(struct gw__slab_allocator *slabs, size_t cell_bytes);
 void gw__slabs_fini(struct gw__slab_allocator *slabs);
 /* With one reference. NULL: all units are in use, or out of memory. */
-struct gw__slab_cell *gw__slabs_take(struct gw__slab_allocator *slabs);
+struct gw__slab_cell *gw__slabs_acquire(struct gw__slab_allocator *slabs);
 void gw__slab_cell_release(struct gw__slab_cell *cell);
 /* Makes *memory at least `bytes` large. False: out of memory. */
 bool gw__grow(unsigned char **memory, size_t *room, size_t bytes);

@@ -53,7 +53,7 @@ static void scatter(const struct answer *a, const float *rows)
     const struct gw__partitioning *partitioning = request->partitioning;
     const struct gw__key_range *range = a->attempt->partition->range;
     const uint32_t *order = partitioning->order + range->first;
-    float *out = request->access.out;
+    float *out = request->args.out;
     if (!rows) /* without keys */
         return;
     if (a->done == range->slots && range->straight) {
@@ -73,14 +73,14 @@ static void scatter(const struct answer *a, const float *rows)
 }
 
 /* False: the values do not match the request; nothing has changed. */
-static bool take_values(const struct answer *a)
+static bool apply_values(const struct answer *a)
 {
     struct gw__worker *worker = a->worker;
     const struct gw__partition *partition = a->attempt->partition;
     const struct gw__worker_request *request = partition->request;
     const struct gw__messenger_part *values = part(a->message, 2);
     bool half = a->head->flags & GW__PS_HALF;
-    if (!request->partitioning || !request->access.out || !a->done)
+    if (!request->partitioning || !request->args.out || !a->done)
         return true;
     size_t count = keys_in(request->partitioning, partition->range, a->done) *
                    request->width;
@@ -101,7 +101,7 @@ static bool take_values(const struct answer *a)
 
 /* ---- commands ---- */
 
-static bool take_work(const struct answer *a)
+static bool apply_work(const struct answer *a)
 {
     const struct gw__worker_request *request = a->attempt->partition->request;
     const struct gw__messenger_part *work = part(a->message, 2);
@@ -170,13 +170,13 @@ static uint64_t done_slots(const struct answer *a)
 {
     const struct gw__partition *partition = a->attempt->partition;
     enum gw_err code = (enum gw_err)a->head->code,
-                *said = partition->request->result;
-    if (said && code == GW_PENDING) {
-        *said = code;
+                *result = partition->request->result;
+    if (result && code == GW_PENDING) {
+        *result = code;
         return a->attempt->slots;
     }
-    if (said && code == GW_OK)
-        *said = code;
+    if (result && code == GW_OK)
+        *result = code;
     if (!partition->range) /* a command is done as a whole */
         return code == GW_OK ? a->attempt->slots : 0;
     return a->head->done & a->attempt->slots;
@@ -201,7 +201,7 @@ static void apply_reply(struct answer *a)
         return;
     }
     a->done = done_slots(a);
-    if (!take_values(a) || !take_work(a))
+    if (!apply_values(a) || !apply_work(a))
         a->done = 0;
     if (whole && a->done && partition->range->key_list &&
         a->attempt->node == partition->range->node)

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_UNITS = 4 };
+enum { FIRST_CELLS = 4 };
 
 void gw__slabs_init(struct gw__slab_allocator *slabs, size_t cell_bytes)
 {
@@ -34,7 +34,7 @@ static bool add_slab(struct gw__slab_allocator *slabs)
     struct gw_error why;
     if (slabs->slab_count == GW__SLABS_MAX)
         return false;
-    size_t count = (size_t)FIRST_UNITS << slabs->slab_count;
+    size_t count = (size_t)FIRST_CELLS << slabs->slab_count;
     struct gw__slab slab = {.cells = calloc(count, sizeof *slab.cells)};
     if (!slab.cells)
         return false;
@@ -54,7 +54,7 @@ static bool add_slab(struct gw__slab_allocator *slabs)
     return true;
 }
 
-struct gw__slab_cell *gw__slabs_take(struct gw__slab_allocator *slabs)
+struct gw__slab_cell *gw__slabs_acquire(struct gw__slab_allocator *slabs)
 {
     if (!slabs->free && !add_slab(slabs))
         return NULL;

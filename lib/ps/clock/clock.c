@@ -122,7 +122,7 @@ static enum gw_err apply_next(struct gw__clock *clock,
         gw__clock_finish(clock, worker,
                          (struct reported){command->sum, command->weight});
     if (command->number == worker->finished && worker->hold == HOLDS_NONE)
-        worker->asks = true;
+        worker->is_waiting = true;
     return GW_OK;
 }
 

@@ -154,7 +154,8 @@ enum gw_err gw__clock_granted(const struct gw__clock *clock,
                               struct gw__alive who, uint64_t number,
                               struct gw_ps_work *work);
 /* The reason why a pending NEXT waits, as a sentence. */
-void gw__clock_waits_for(const struct gw__clock *clock, char *out, size_t room);
+void gw__clock_describe_wait(const struct gw__clock *clock, char *out,
+                             size_t room);
 /* Does the last WORKERS have exactly these workers? */
 bool gw__clock_knows(const struct gw__clock *clock,
                      const struct gw__alive *alive, unsigned count);

@@ -29,7 +29,7 @@ static bool has_plan(const struct gw__clock *clock)
 }
 
 /* Every part was assigned at least once. */
-static bool dealt_out(const struct gw__clock *clock)
+static bool has_assigned_all(const struct gw__clock *clock)
 {
     return has_plan(clock) &&
            (clock->until ||
@@ -38,7 +38,7 @@ static bool dealt_out(const struct gw__clock *clock)
 
 bool gw__clock_is_done(const struct gw__clock *clock)
 {
-    if (!dealt_out(clock) || clock->open || clock->returned_count)
+    if (!has_assigned_all(clock) || clock->open || clock->returned_count)
         return false;
     for (unsigned i = 0; i < clock->worker_count; i++)
         if (clock->workers[i].hold == HOLDS_LOOSE)
@@ -61,7 +61,7 @@ static void grant(struct gw__clock *clock, struct worker *worker,
 {
     uint64_t ahead =
         clock->mode.kind == GW_PS_BSP ? 0 : ahead_of_slowest(clock, worker);
-    worker->asks = false;
+    worker->is_waiting = false;
     worker->hold = hold;
     worker->work = work;
     worker->closed = clock->closed;
@@ -157,7 +157,7 @@ static void begin_batch(struct gw__clock *clock)
     clock->part_count = fixed ? clock->plan.parts : clock->worker_count;
     clock->next.parts = clock->part_count;
     if (has_plan(clock))
-        clock->dealt += clock->part_count;
+        clock->parts_begun += clock->part_count;
 }
 
 static void end_epoch(struct gw__clock *clock)
@@ -223,7 +223,7 @@ static bool grant_next(struct gw__clock *clock, struct worker *worker)
         grant(clock, worker, HOLDS_LOOSE, work);
         return true;
     }
-    if (dealt_out(clock))
+    if (has_assigned_all(clock))
         return false;
     begin_batch(clock);
     grant(clock, worker, HOLDS_LOOSE, clock->next);
@@ -252,21 +252,21 @@ static bool may_start(struct gw__clock *clock)
 
 bool gw__clock_assign(struct gw__clock *clock)
 {
-    bool dealt = false;
+    bool assigned = false;
     if (!may_start(clock) || !gw__clock_has_room(clock))
         return false;
-    if (gw__clock_by_rounds(clock) && !clock->open && !dealt_out(clock))
+    if (gw__clock_by_rounds(clock) && !clock->open && !has_assigned_all(clock))
         open_round(clock);
     for (unsigned i = 0; i < clock->worker_count; i++) {
         struct worker *worker = &clock->workers[i];
-        if (!worker->asks || !keeps_bound(clock, worker))
+        if (!worker->is_waiting || !keeps_bound(clock, worker))
             continue;
         bool got = grant_returned(clock, worker);
         if (!got && gw__clock_by_rounds(clock))
             got = clock->open && grant_part(clock, i);
         else if (!got)
             got = grant_next(clock, worker);
-        dealt = dealt || got;
+        assigned = assigned || got;
     }
-    return dealt;
+    return assigned;
 }

@@ -6,7 +6,7 @@
  *   clock_close.c  round commits
  *   clock_bytes.c  encoding of commands and round commits
  *   clock_save.c   the state as bytes
- *   clock_look.c   queries
+ *   clock_query.c  queries
  */
 #ifndef GW__PS_CLOCK_PARTS_H
 #define GW__PS_CLOCK_PARTS_H
@@ -54,7 +54,7 @@ struct worker {
     struct gw__alive who;
     uint64_t base;     /* clock when it joined */
     uint64_t finished; /* units since then; clock = base + finished */
-    bool asks;
+    bool is_waiting;
     uint32_t hold;
     struct gw__place_of_work work; /* current or last unit */
     /* As of the last grant. */
@@ -92,7 +92,7 @@ struct gw__clock {
     struct reported epoch; /* units closed since the epoch began */
     bool until;            /* the plan's stop rule holds: assign no more */
 
-    uint64_t dealt; /* parts of all batches begun */
+    uint64_t parts_begun; /* parts of all batches begun */
     uint64_t items, skipped, dropped, redone;
     uint64_t parts_dropped; /* of the skipped ones: their worker died */
     uint64_t staleness[GW_PS_STALENESS_MAX + 1];
@@ -157,7 +157,7 @@ void gw__get_mode(struct gw__reader *reader, struct gw_ps_mode *mode);
 void gw__put_plan(struct gw__writer *writer, const struct gw_ps_plan *plan);
 void gw__get_plan(struct gw__reader *reader, struct gw_ps_plan *plan);
 
-/* ---- clock_look.c ---- */
+/* ---- clock_query.c ---- */
 
 /* Of the current or next batch; at least 1. */
 uint32_t gw__clock_parts_now(const struct gw__clock *clock);

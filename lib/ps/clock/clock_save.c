@@ -63,7 +63,7 @@ static void put_workers(struct gw__writer *w, const struct gw__clock *clock)
         gw__put_u64(w, worker->who.incarnation);
         gw__put_u64(w, worker->base);
         gw__put_u64(w, worker->finished);
-        gw__put_u8(w, worker->asks);
+        gw__put_u8(w, worker->is_waiting);
         gw__put_u8(w, worker->hold);
         put_work(w, &worker->work);
         gw__put_u64(w, worker->closed);
@@ -114,7 +114,7 @@ size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
     put_barriers(&w, clock);
     put_reported(&w, clock->epoch);
     gw__put_u8(&w, clock->until);
-    gw__put_u64(&w, clock->dealt);
+    gw__put_u64(&w, clock->parts_begun);
     gw__put_u64(&w, clock->items);
     gw__put_u64(&w, clock->skipped);
     gw__put_u64(&w, clock->dropped);
@@ -140,7 +140,7 @@ static void get_workers(struct gw__reader *r, struct gw__clock *clock)
         worker->who.incarnation = gw__get_u64(r);
         worker->base = gw__get_u64(r);
         worker->finished = gw__get_u64(r);
-        worker->asks = gw__get_bool(r);
+        worker->is_waiting = gw__get_bool(r);
         worker->hold = gw__get_u8_below(r, HOLDS_LATE + 1);
         worker->work = get_work(r);
         worker->closed = gw__get_u64(r);
@@ -231,7 +231,7 @@ enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
     get_barriers(&r, clock);
     clock->epoch = get_reported(&r);
     clock->until = gw__get_bool(&r);
-    clock->dealt = gw__get_u64(&r);
+    clock->parts_begun = gw__get_u64(&r);
     clock->items = gw__get_u64(&r);
     clock->skipped = gw__get_u64(&r);
     clock->dropped = gw__get_u64(&r);

@@ -18,10 +18,10 @@ enum { PRUNE_AT = 256 };
 #define NEVER UINT64_MAX
 
 struct player {
-    uint64_t ends_ns;  /* end of its unit; NEVER: none */
-    uint64_t asked_ns; /* start of its wait for a unit */
-    uint64_t finished; /* units */
-    bool waits;
+    uint64_t ends_ns;      /* end of its unit; NEVER: none */
+    uint64_t requested_ns; /* start of its wait for a unit */
+    uint64_t finished;     /* units */
+    bool is_waiting;
     /* Number of updates when each unit was granted, by unit number. A worker
      * has at most one open unit per part. */
     uint64_t saw[GW_PS_NODES];
@@ -32,7 +32,7 @@ struct simulation {
     struct gw__clock_sim_result *result;
     struct gw__clock *clock;
     struct gw__clock_command command; /* here because it is large */
-    struct gw__straggler_watch watch;
+    struct gw__straggler_monitor monitor;
     uint64_t now_ns;
     uint64_t reported, pruned; /* round commits */
     struct player players[GW_PS_NODES];
@@ -96,9 +96,9 @@ static enum gw_err request_policy(struct simulation *s, struct gw_error *why)
 {
     struct gw_ps_mode mode;
     if (!s->how->straggler ||
-        !gw__straggler_look(&s->watch, s->clock, s->now_ns))
+        !gw__straggler_observe(&s->monitor, s->clock, s->now_ns))
         return GW_OK;
-    enum gw_err err = gw__straggler_request(&s->watch, s->clock,
+    enum gw_err err = gw__straggler_request(&s->monitor, s->clock,
                                             s->how->straggler, &mode, why);
     if (err)
         return err == GW_PENDING ? GW_OK : err;
@@ -115,8 +115,8 @@ static enum gw_err send_next(struct simulation *s, unsigned i,
 {
     struct player *player = &s->players[i];
     player->ends_ns = NEVER;
-    player->waits = true;
-    player->asked_ns = s->now_ns;
+    player->is_waiting = true;
+    player->requested_ns = s->now_ns;
     s->command = (struct gw__clock_command){
         .kind = GW__CLOCK_NEXT, .who = name_of(i), .number = player->finished};
     return command(s, why);
@@ -146,7 +146,7 @@ static void count_grant(struct simulation *s, unsigned i,
 {
     struct gw__clock_sim_result *r = s->result;
     struct player *player = &s->players[i];
-    r->workers[i].waited_ns += s->now_ns - player->asked_ns;
+    r->workers[i].waited_ns += s->now_ns - player->requested_ns;
     r->grants++;
     r->ahead_sum += work->staleness;
     if (work->staleness > r->ahead_max)
@@ -160,7 +160,7 @@ static enum gw_err begin_work_item(struct simulation *s, unsigned i,
 {
     const struct gw__clock_sim *how = s->how;
     struct player *player = &s->players[i];
-    player->waits = false;
+    player->is_waiting = false;
     count_grant(s, i, work);
     uint64_t computes_ns = s->now_ns + how->pull_ns;
     player->ends_ns = computes_ns +
@@ -175,7 +175,7 @@ static enum gw_err begin_granted(struct simulation *s, struct gw_error *why)
     for (unsigned i = 0; i < s->how->workers && !err; i++) {
         struct gw_ps_work work;
         struct player *player = &s->players[i];
-        if (player->waits &&
+        if (player->is_waiting &&
             gw__clock_granted(s->clock, name_of(i), player->finished, &work) ==
                 GW_OK &&
             !work.done)
@@ -184,7 +184,7 @@ static enum gw_err begin_granted(struct simulation *s, struct gw_error *why)
     return err;
 }
 
-static void note_gap(struct simulation *s)
+static void update_gap(struct simulation *s)
 {
     uint64_t least = UINT64_MAX, most = 0;
     for (unsigned i = 0; i < s->how->workers; i++) {
@@ -198,7 +198,7 @@ static void note_gap(struct simulation *s)
 
 /* ---- the run ---- */
 
-static enum gw_err settle_clock(struct simulation *s, struct gw_error *why)
+static enum gw_err run_until_stable(struct simulation *s, struct gw_error *why)
 {
     unsigned late;
     for (;;) {
@@ -215,7 +215,7 @@ static enum gw_err settle_clock(struct simulation *s, struct gw_error *why)
         if (err)
             return err;
     }
-    note_gap(s);
+    update_gap(s);
     return begin_granted(s, why);
 }
 
@@ -237,7 +237,7 @@ static enum gw_err begin_sim(struct simulation *s, struct gw_error *why)
         err = command(s, why);
     for (unsigned i = 0; i < how->workers && !err; i++)
         err = send_next(s, i, why);
-    return err ? err : settle_clock(s, why);
+    return err ? err : run_until_stable(s, why);
 }
 
 static unsigned first_to_end(const struct simulation *s)
@@ -258,7 +258,7 @@ static enum gw_err run_sim(struct simulation *s, struct gw_error *why)
         s->now_ns = s->players[i].ends_ns;
         err = finish_work_item(s, i, why);
         if (!err)
-            err = settle_clock(s, why);
+            err = run_until_stable(s, why);
     }
     return err;
 }

@@ -65,8 +65,8 @@ struct gw__clock_sim_result {
 
 /* GW_EINVAL: an invalid mode, also of the policy. GW_ENOMEM. Otherwise a
  * callback's error. */
-GW_MUST_CHECK enum gw_err
-gw__clock_sim_run(const struct gw__clock_sim *rehearsal,
-                  struct gw__clock_sim_result *result, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__clock_sim_run(const struct gw__clock_sim *how,
+                                            struct gw__clock_sim_result *result,
+                                            struct gw_error *why);
 
 #endif

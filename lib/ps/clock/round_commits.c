@@ -8,8 +8,8 @@
  * report committed entries, so late or repeated messages are still true.
  *
  *     CLOSED  part 2: a count and round commits; without any it is a request
- *             for SEEN
- *     SEEN    after the head: pairs of a slot and its newest round commit
+ *             for APPLIED
+ *     APPLIED after the head: pairs of a slot and its newest round commit
  */
 #include "ps/server/server_parts.h"
 
@@ -20,7 +20,7 @@
 
 enum { ROUND_COMMITS_PER_MESSAGE = 64 };
 
-struct dedup_record {
+struct applied_record {
     uint32_t slot, pad;
     uint64_t closed;
 };
@@ -54,8 +54,8 @@ gw__round_commits_get(const struct gw__server *server, unsigned group,
 void gw__round_commits_leadership(struct gw__server *server, unsigned group)
 {
     struct gw__round_commits *commits = &server->commits[group];
-    commits->heard = commits->settled = 0;
-    memset(commits->seen, 0, sizeof commits->seen);
+    commits->reported = commits->applied_by_all = 0;
+    memset(commits->applied, 0, sizeof commits->applied);
     memset(commits->sent, 0, sizeof commits->sent);
     memset(commits->sent_ns, 0, sizeof commits->sent_ns);
     server->clocks_changed |= 1U << group;
@@ -63,13 +63,13 @@ void gw__round_commits_leadership(struct gw__server *server, unsigned group)
 
 /* ---- the clock's side ---- */
 
-static void look_at_own(struct gw__server *server, unsigned group)
+static void read_own_slots(struct gw__server *server, unsigned group)
 {
     struct gw__round_commits *commits = &server->commits[group];
     for (unsigned s = 0; s < server->routes.slot_count; s++)
         if (server->slots[s].role == GW_PS_PRIMARY) {
-            commits->seen[s] = server->slots[s].closed[group];
-            commits->heard |= UINT64_C(1) << s;
+            commits->applied[s] = server->slots[s].closed[group];
+            commits->reported |= UINT64_C(1) << s;
         }
 }
 
@@ -77,30 +77,30 @@ uint64_t gw__round_commits_behind_all(struct gw__server *server, unsigned group)
 {
     struct gw__round_commits *commits = &server->commits[group];
     uint64_t least = UINT64_MAX;
-    look_at_own(server, group);
+    read_own_slots(server, group);
     for (unsigned s = 0; s < server->routes.slot_count; s++)
-        if (!(commits->heard >> s & 1))
+        if (!(commits->reported >> s & 1))
             return 0;
-        else if (commits->seen[s] < least)
-            least = commits->seen[s];
+        else if (commits->applied[s] < least)
+            least = commits->applied[s];
     return least;
 }
 
 /* The oldest state among this node's slots. False: not all have reported. */
-static bool least_seen(const struct gw__server *server, unsigned group,
-                       unsigned node, uint64_t *least)
+static bool least_applied(const struct gw__server *server, unsigned group,
+                          unsigned node, uint64_t *least)
 {
     const struct gw__round_commits *commits = &server->commits[group];
-    bool heard = true;
+    bool all_reported = true;
     *least = UINT64_MAX;
     for (unsigned s = 0; s < server->routes.slot_count; s++) {
         if (server->routes.slots[s].primary != node)
             continue;
-        heard &= commits->heard >> s & 1;
-        if (commits->seen[s] < *least)
-            *least = commits->seen[s];
+        all_reported &= commits->reported >> s & 1;
+        if (commits->applied[s] < *least)
+            *least = commits->applied[s];
     }
-    return heard;
+    return all_reported;
 }
 
 static void send_closed(struct gw__server *server, unsigned group,
@@ -141,18 +141,18 @@ static void notify_node(struct gw__server *server, uint64_t now_ns,
 {
     struct gw__round_commits *commits = &server->commits[group];
     uint64_t newest = gw__clock_closed(clock), least;
-    bool heard = least_seen(server, group, node, &least);
-    if (newest == 0 || least == UINT64_MAX || (heard && least >= newest))
+    bool all_reported = least_applied(server, group, node, &least);
+    if (newest == 0 || least == UINT64_MAX || (all_reported && least >= newest))
         return;
     bool late = now_ns - commits->sent_ns[node] >= server->config.resend_ns;
     uint64_t from = late || commits->sent[node] < least
                         ? least + 1
                         : commits->sent[node] + 1;
-    if (!heard && !late)
+    if (!all_reported && !late)
         return;
     if (from > newest)
         return;
-    send_closed(server, group, clock, node, heard ? from : 0);
+    send_closed(server, group, clock, node, all_reported ? from : 0);
     commits->sent_ns[node] = now_ns;
 }
 
@@ -182,23 +182,23 @@ void gw__on_closed(struct gw__server *server, uint64_t now_ns,
     }
     server->round_commits_changed |= 1U << head->group;
     for (unsigned s = 0; s < server->routes.slot_count; s++)
-        server->slots[s].dedup_due |= server->slots[s].role == GW_PS_PRIMARY;
+        server->slots[s].report_due |= server->slots[s].role == GW_PS_PRIMARY;
 }
 
-static void report_seen(struct gw__server *server, unsigned group)
+static void report_applied(struct gw__server *server, unsigned group)
 {
     struct {
         struct gw__ps_head head;
-        struct dedup_record records[GW_PS_SLOTS_MAX];
+        struct applied_record records[GW_PS_SLOTS_MAX];
     } out = {.head = {.magic = GW__PS_MAGIC,
-                      .kind = GW__PS_DEDUP,
+                      .kind = GW__PS_APPLIED,
                       .group = (uint8_t)group}};
     unsigned clock = gw__clock_slot(group, server->routes.slot_count);
     unsigned node = server->routes.slots[clock].primary, count = 0;
     for (unsigned s = 0; s < server->routes.slot_count; s++)
-        if (server->slots[s].dedup_due)
+        if (server->slots[s].report_due)
             out.records[count++] =
-                (struct dedup_record){s, 0, server->slots[s].closed[group]};
+                (struct applied_record){s, 0, server->slots[s].closed[group]};
     out.head.segments = count;
     if (count == 0 || node >= GW_PS_NODES || node == server->config.node ||
         !server->commits[group].ring)
@@ -209,12 +209,12 @@ static void report_seen(struct gw__server *server, unsigned group)
     gw__server_send(server, &message);
 }
 
-void gw__on_dedup(struct gw__server *server, uint64_t now_ns,
-                  const struct gw__message_in *message,
-                  const struct gw__ps_head *head)
+void gw__on_applied(struct gw__server *server, uint64_t now_ns,
+                    const struct gw__message_in *message,
+                    const struct gw__ps_head *head)
 {
     (void)now_ns;
-    const struct dedup_record *records = (const void *)(head + 1);
+    const struct applied_record *records = (const void *)(head + 1);
     if (head->group >= GW_PS_GROUPS_MAX || head->segments > GW_PS_SLOTS_MAX ||
         message->parts[0].bytes !=
             sizeof *head + head->segments * sizeof *records)
@@ -224,9 +224,9 @@ void gw__on_dedup(struct gw__server *server, uint64_t now_ns,
         unsigned slot = records[i].slot;
         if (slot >= GW_PS_SLOTS_MAX)
             return;
-        commits->heard |= UINT64_C(1) << slot;
-        if (records[i].closed > commits->seen[slot])
-            commits->seen[slot] = records[i].closed;
+        commits->reported |= UINT64_C(1) << slot;
+        if (records[i].closed > commits->applied[slot])
+            commits->applied[slot] = records[i].closed;
     }
 }
 
@@ -234,40 +234,40 @@ void gw__on_dedup(struct gw__server *server, uint64_t now_ns,
 
 /* Have all slots applied all round commits? The answer is cached, since it is
  * needed often. */
-static bool is_settled(struct gw__server *server, unsigned group,
-                       const struct gw__clock *clock)
+static bool is_applied_everywhere(struct gw__server *server, unsigned group,
+                                  const struct gw__clock *clock)
 {
     uint64_t newest = gw__clock_closed(clock);
-    uint64_t *settled = &server->commits[group].settled;
-    if (*settled < newest)
-        *settled = gw__round_commits_behind_all(server, group);
-    return *settled >= newest;
+    uint64_t *by_all = &server->commits[group].applied_by_all;
+    if (*by_all < newest)
+        *by_all = gw__round_commits_behind_all(server, group);
+    return *by_all >= newest;
 }
 
 void gw__round_commits_flush(struct gw__server *server, uint64_t now_ns)
 {
     bool due = false;
     for (unsigned s = 0; s < server->routes.slot_count; s++)
-        due |= server->slots[s].dedup_due;
+        due |= server->slots[s].report_due;
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
         struct gw__slot *slot = clock_here(server, g);
         if (due && !slot && server->routes.slot_count > 0)
-            report_seen(server, g);
-        if (!slot || is_settled(server, g, slot->clocks[g]))
+            report_applied(server, g);
+        if (!slot || is_applied_everywhere(server, g, slot->clocks[g]))
             continue;
         for (unsigned node = 0; node < GW_PS_NODES; node++)
             if (node != server->config.node && server->ps_members[node].here)
                 notify_node(server, now_ns, g, slot->clocks[g], node);
     }
     for (unsigned s = 0; due && s < server->routes.slot_count; s++)
-        server->slots[s].dedup_due = false;
+        server->slots[s].report_due = false;
 }
 
 bool gw__round_commits_busy(struct gw__server *server)
 {
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
         struct gw__slot *slot = clock_here(server, g);
-        if (slot && !is_settled(server, g, slot->clocks[g]))
+        if (slot && !is_applied_everywhere(server, g, slot->clocks[g]))
             return true;
     }
     return false;

@@ -28,149 +28,153 @@ static double towards(double mean, double value)
 
 /* ---- rounds ---- */
 
-static void begin_round(struct gw__straggler_watch *watch,
+static void begin_round(struct gw__straggler_monitor *monitor,
                         const struct gw__clock *clock, uint64_t now_ns)
 {
-    watch->looking = clock->started;
-    watch->epoch = clock->next.epoch;
-    watch->batch = clock->next.batch;
-    watch->parts = gw__clock_parts_now(clock);
-    watch->began_ns = now_ns;
-    watch->done = 0;
-    watch->staleness_sum = 0;
-    watch->granted = 0;
+    monitor->in_round = clock->started;
+    monitor->epoch = clock->next.epoch;
+    monitor->batch = clock->next.batch;
+    monitor->parts = gw__clock_parts_now(clock);
+    monitor->began_ns = now_ns;
+    monitor->done = 0;
+    monitor->staleness_sum = 0;
+    monitor->granted = 0;
     for (unsigned j = 0; j < GW_PS_NODES; j++)
-        watch->arrivals[j] = (double)INFINITY;
+        monitor->arrivals[j] = (double)INFINITY;
 }
 
-static bool round_has_ended(const struct gw__straggler_watch *watch,
+static bool round_has_ended(const struct gw__straggler_monitor *monitor,
                             const struct gw__clock *clock)
 {
     if (!gw__clock_by_rounds(clock))
-        return watch->done >= watch->parts;
-    return watch->epoch != clock->next.epoch ||
-           watch->batch != clock->next.batch;
+        return monitor->done >= monitor->parts;
+    return monitor->epoch != clock->next.epoch ||
+           monitor->batch != clock->next.batch;
 }
 
-static void report_round(struct gw__straggler_watch *watch,
+static void report_round(struct gw__straggler_monitor *monitor,
                          const struct gw__clock *clock, uint64_t now_ns)
 {
     for (unsigned i = 0; i < clock->worker_count; i++) {
-        const struct gw__watched *w =
-            &watch->workers[clock->workers[i].who.node];
+        const struct gw__straggler_worker *w =
+            &monitor->workers[clock->workers[i].who.node];
         double so_far = w->holds ? seconds(w->granted_ns, now_ns) : 0;
-        watch->items[i] = fmax(w->item, so_far);
-        watch->means[i] = so_far > w->mean ? towards(w->mean, so_far) : w->mean;
+        monitor->items[i] = fmax(w->item, so_far);
+        monitor->means[i] =
+            so_far > w->mean ? towards(w->mean, so_far) : w->mean;
     }
-    memcpy(watch->arrivals_reported, watch->arrivals, sizeof watch->arrivals);
-    watch->round = (struct gw_straggler_round){
-        .number = ++watch->rounds,
+    memcpy(monitor->arrivals_reported, monitor->arrivals,
+           sizeof monitor->arrivals);
+    monitor->round = (struct gw_straggler_round){
+        .number = ++monitor->rounds,
         .mode = clock->mode,
-        .seconds = seconds(watch->began_ns, now_ns),
-        .parts = watch->parts,
+        .seconds = seconds(monitor->began_ns, now_ns),
+        .parts = monitor->parts,
         .workers = clock->worker_count,
-        .arrivals = watch->arrivals_reported,
-        .units = watch->items,
-        .means = watch->means,
-        .staleness = watch->granted ? watch->staleness_sum / watch->granted : 0,
+        .arrivals = monitor->arrivals_reported,
+        .durations = monitor->items,
+        .means = monitor->means,
+        .staleness =
+            monitor->granted ? monitor->staleness_sum / monitor->granted : 0,
     };
 }
 
 /* ---- workers ---- */
 
-static void note_done(struct gw__straggler_watch *watch,
-                      const struct gw__clock *clock, struct gw__watched *w,
-                      uint64_t now_ns)
+static void record_done(struct gw__straggler_monitor *monitor,
+                        const struct gw__clock *clock,
+                        struct gw__straggler_worker *w, uint64_t now_ns)
 {
     double took = seconds(w->granted_ns, now_ns);
     w->item = took;
     w->mean = towards(w->mean, took);
-    if (!watch->looking)
+    if (!monitor->in_round)
         return;
-    uint32_t j = gw__clock_by_rounds(clock) ? w->part : watch->done;
+    uint32_t j = gw__clock_by_rounds(clock) ? w->part : monitor->done;
     bool of_round = !gw__clock_by_rounds(clock) ||
-                    (w->epoch == watch->epoch && w->batch == watch->batch);
+                    (w->epoch == monitor->epoch && w->batch == monitor->batch);
     if (of_round && j < GW_PS_NODES)
-        watch->arrivals[j] = seconds(watch->began_ns, now_ns);
-    watch->done += of_round;
+        monitor->arrivals[j] = seconds(monitor->began_ns, now_ns);
+    monitor->done += of_round;
 }
 
-static void note_granted(struct gw__straggler_watch *watch,
-                         const struct worker *worker, struct gw__watched *w,
-                         uint64_t now_ns)
+static void record_grant(struct gw__straggler_monitor *monitor,
+                         const struct worker *worker,
+                         struct gw__straggler_worker *w, uint64_t now_ns)
 {
     w->granted_ns = now_ns;
     w->epoch = worker->work.epoch;
     w->batch = worker->work.batch;
     w->part = worker->work.part;
-    watch->staleness_sum += (double)worker->staleness;
-    watch->granted++;
+    monitor->staleness_sum += (double)worker->staleness;
+    monitor->granted++;
 }
 
-static struct gw__watched *find_watched(struct gw__straggler_watch *watch,
-                                        const struct worker *worker)
+static struct gw__straggler_worker *
+find_worker(struct gw__straggler_monitor *monitor, const struct worker *worker)
 {
-    struct gw__watched *w = &watch->workers[worker->who.node];
+    struct gw__straggler_worker *w = &monitor->workers[worker->who.node];
     if (!w->here || w->incarnation != worker->who.incarnation)
-        *w = (struct gw__watched){.here = true,
-                                  .incarnation = worker->who.incarnation,
-                                  .finished = worker->finished};
+        *w = (struct gw__straggler_worker){.here = true,
+                                           .incarnation =
+                                               worker->who.incarnation,
+                                           .finished = worker->finished};
     return w;
 }
 
-static void look_for_done(struct gw__straggler_watch *watch,
-                          const struct gw__clock *clock, uint64_t now_ns)
+static void observe_done(struct gw__straggler_monitor *monitor,
+                         const struct gw__clock *clock, uint64_t now_ns)
 {
     for (unsigned i = 0; i < clock->worker_count; i++) {
         const struct worker *worker = &clock->workers[i];
-        struct gw__watched *w = find_watched(watch, worker);
+        struct gw__straggler_worker *w = find_worker(monitor, worker);
         if (w->finished == worker->finished)
             continue;
         if (w->holds)
-            note_done(watch, clock, w, now_ns);
+            record_done(monitor, clock, w, now_ns);
         w->finished = worker->finished;
         w->holds = false;
     }
 }
 
-static void look_for_granted(struct gw__straggler_watch *watch,
-                             const struct gw__clock *clock, uint64_t now_ns)
+static void observe_grants(struct gw__straggler_monitor *monitor,
+                           const struct gw__clock *clock, uint64_t now_ns)
 {
     for (unsigned i = 0; i < clock->worker_count; i++) {
         const struct worker *worker = &clock->workers[i];
-        struct gw__watched *w = find_watched(watch, worker);
+        struct gw__straggler_worker *w = find_worker(monitor, worker);
         bool holds = worker->hold != HOLDS_NONE;
         if (holds && !w->holds)
-            note_granted(watch, worker, w, now_ns);
+            record_grant(monitor, worker, w, now_ns);
         w->holds = holds;
     }
 }
 
-bool gw__straggler_look(struct gw__straggler_watch *watch,
-                        const struct gw__clock *clock, uint64_t now_ns)
+bool gw__straggler_observe(struct gw__straggler_monitor *monitor,
+                           const struct gw__clock *clock, uint64_t now_ns)
 {
-    look_for_done(watch, clock, now_ns);
-    bool ended = watch->looking && round_has_ended(watch, clock);
+    observe_done(monitor, clock, now_ns);
+    bool ended = monitor->in_round && round_has_ended(monitor, clock);
     if (ended)
-        report_round(watch, clock, now_ns);
-    if (ended || !watch->looking)
-        begin_round(watch, clock, now_ns);
-    look_for_granted(watch, clock, now_ns);
+        report_round(monitor, clock, now_ns);
+    if (ended || !monitor->in_round)
+        begin_round(monitor, clock, now_ns);
+    observe_grants(monitor, clock, now_ns);
     return ended;
 }
 
-enum gw_err gw__straggler_request(const struct gw__straggler_watch *watch,
+enum gw_err gw__straggler_request(const struct gw__straggler_monitor *monitor,
                                   const struct gw__clock *clock,
                                   const struct gw_straggler *straggler,
                                   struct gw_ps_mode *mode, struct gw_error *why)
 {
-    *mode = straggler->choose(&watch->round);
+    *mode = straggler->choose(&monitor->round);
     mode->drop = clock->mode.drop;
     if (mode->kind == clock->mode.kind && mode->bound == clock->mode.bound)
         return GW_PENDING;
     enum gw_err err = gw__clock_check_mode(clock, mode, why);
     return err ? gw_wrap(why, err,
                          "the policy for stragglers, after round %llu",
-                         (unsigned long long)watch->round.number)
+                         (unsigned long long)monitor->round.number)
                : GW_OK;
 }

@@ -7,7 +7,7 @@
  * primary observes it after each command. The policy's answer goes to the clock
  * as an ordinary MODE command.
  *
- *     apply a command -> gw__straggler_look -> a round has ended?
+ *     apply a command -> gw__straggler_observe -> a round has ended?
  *         -> gw__straggler_request -> another mode? -> MODE
  *
  * The observations are not replicated: after a failover the new primary starts
@@ -18,9 +18,9 @@
 
 #include "clock.h"
 
-struct gw__straggler_watch {
+struct gw__straggler_monitor {
     uint64_t rounds; /* ended so far */
-    bool looking;    /* the fields below are of the current round */
+    bool in_round;   /* the fields below are of the current round */
     uint64_t epoch, batch, began_ns;
     uint32_t parts; /* at its start */
     uint32_t done;  /* ssp and asp: units in this round */
@@ -28,7 +28,7 @@ struct gw__straggler_watch {
     unsigned granted;
     double arrivals[GW_PS_NODES];
 
-    struct gw__watched {
+    struct gw__straggler_worker {
         uint64_t incarnation, finished;
         bool here, holds;
         uint64_t epoch, batch, granted_ns;
@@ -44,12 +44,12 @@ struct gw__straggler_watch {
 
 /* Call this after each command that the clock has applied, with the time. True:
  * a round has ended; watch->round describes it. A zeroed watch is valid. */
-bool gw__straggler_look(struct gw__straggler_watch *watch,
-                        const struct gw__clock *clock, uint64_t now_ns);
+bool gw__straggler_observe(struct gw__straggler_monitor *monitor,
+                           const struct gw__clock *clock, uint64_t now_ns);
 /* GW_OK: *mode is the policy's choice, different from the clock's mode.
  * GW_PENDING: the mode stays. GW_EINVAL: the policy's mode is invalid. */
 GW_MUST_CHECK enum gw_err
-gw__straggler_request(const struct gw__straggler_watch *watch,
+gw__straggler_request(const struct gw__straggler_monitor *monitor,
                       const struct gw__clock *clock,
                       const struct gw_straggler *straggler,
                       struct gw_ps_mode *mode, struct gw_error *why);

@@ -60,7 +60,7 @@ static void pack(struct gw__bundle_to *to,
         to->first = *message;
     for (unsigned i = 0; i < message->part_count; i++) {
         size_t bytes = message->parts[i].bytes;
-        bool later = first && message->lent >> i & 1;
+        bool later = first && message->borrowed >> i & 1;
         sizes.bytes[i] = (uint32_t)bytes;
         if (bytes > 0 && !later)
             memcpy(at, message->parts[i].data, bytes);
@@ -81,11 +81,11 @@ static void complete_first(struct gw__bundle_to *to)
     uint8_t *at = to->data + sizeof(struct head) + sizeof(struct sizes);
     for (unsigned i = 0; i < first->part_count; i++) {
         size_t bytes = first->parts[i].bytes;
-        if (first->lent >> i & 1 && bytes > 0)
+        if (first->borrowed >> i & 1 && bytes > 0)
             memcpy(at, first->parts[i].data, bytes);
         at += aligned(bytes);
     }
-    if (first->lent)
+    if (first->borrowed)
         first->back(first->context);
 }
 
@@ -146,7 +146,7 @@ void gw__bundles_send(struct gw__bundles *bundles,
     if (to->count == 1)
         complete_first(to);
     pack(to, message, &(struct gw__bundle_end){0});
-    if (to->count > 1 && message->lent)
+    if (to->count > 1 && message->borrowed)
         message->back(message->context);
 }
 
@@ -159,7 +159,7 @@ bool gw__bundles_forward(struct gw__bundles *bundles,
     if (bytes == 0 || !reserve_bundle(bundles, message->node, bytes, true))
         return false;
     pack(&bundles->to[message->node], message, end);
-    if (message->lent)
+    if (message->borrowed)
         message->back(message->context);
     return true;
 }
@@ -185,7 +185,7 @@ void gw__bundles_fini(struct gw__bundles *bundles)
     for (unsigned i = 0; i < GW__MESSENGER_NODES; i++) {
         struct gw__bundle_to *to = &bundles->to[i];
         bool alone = to->count == 1 && !to->envelope;
-        if (bundles->waiting >> i & 1 && alone && to->first.lent)
+        if (bundles->waiting >> i & 1 && alone && to->first.borrowed)
             to->first.back(to->first.context);
         free(to->data);
         *to = (struct gw__bundle_to){.data = NULL};
@@ -195,7 +195,7 @@ void gw__bundles_fini(struct gw__bundles *bundles)
 
 /* ---- unpacking ---- */
 
-struct inner {
+struct bundled {
     struct gw__message_in message; /* must be first: freed by its address */
     struct gw__message_in *bundle;
 };
@@ -264,45 +264,45 @@ enum gw_err gw__bundle_check(const struct gw__message_in *message,
 
 /* Reads the checked inner message at `at`. Returns its end. */
 static size_t find_message(const struct gw__message_in *bundle, size_t at,
-                           struct gw__message_in *letter)
+                           struct gw__message_in *found)
 {
     struct sizes sizes;
     const uint8_t *data = bundle->parts[0].data;
     memcpy(&sizes, data + at, sizeof sizes);
     at += sizeof sizes;
-    letter->part_count = sizes.part_count;
+    found->part_count = sizes.part_count;
     for (unsigned i = 0; i < sizes.part_count; i++) {
-        letter->parts[i] =
+        found->parts[i] =
             (struct gw__messenger_part){data + at, sizes.bytes[i]};
         at += aligned(sizes.bytes[i]);
     }
     bool envelope = gw__is_envelope(bundle);
-    letter->from = envelope ? sizes.node : bundle->from;
-    letter->incarnation_high =
+    found->from = envelope ? sizes.node : bundle->from;
+    found->incarnation_high =
         envelope ? sizes.incarnation_high : bundle->incarnation_high;
-    letter->incarnation_low =
+    found->incarnation_low =
         envelope ? sizes.incarnation_low : bundle->incarnation_low;
     return at;
 }
 
-static void free_inner(struct gw__message_in *message)
+static void free_bundled(struct gw__message_in *message)
 {
-    struct inner *inner = (struct inner *)(void *)message;
-    gw__message_in_release(inner->bundle);
-    free(inner);
+    struct bundled *bundled = (struct bundled *)(void *)message;
+    gw__message_in_release(bundled->bundle);
+    free(bundled);
 }
 
 struct gw__message_in *gw__bundle_next(struct gw__message_in *bundle,
                                        size_t *at)
 {
-    struct inner *inner = calloc(1, sizeof *inner);
-    struct gw__message_in letter = {.free = free_inner};
-    *at = find_message(bundle, *at ? *at : sizeof(struct head), &letter);
-    if (!inner)
+    struct bundled *bundled = calloc(1, sizeof *bundled);
+    struct gw__message_in found = {.free = free_bundled};
+    *at = find_message(bundle, *at ? *at : sizeof(struct head), &found);
+    if (!bundled)
         return NULL;
-    inner->bundle = bundle;
+    bundled->bundle = bundle;
     gw__message_in_hold(bundle);
-    inner->message = letter;
-    atomic_init(&inner->message.holds, 1);
-    return &inner->message;
+    bundled->message = found;
+    atomic_init(&bundled->message.holds, 1);
+    return &bundled->message;
 }

@@ -26,7 +26,7 @@
  * APPEND    primary -> replica: one entry of the logs of some of its slots, or
  *           only their commit indices. APPENDED is the answer.
  * COPY      primary -> learner: a part of a slot's state. COPIED is the answer.
- * CLOSED    a clock's primary -> servers: round commits. SEEN is the answer:
+ * CLOSED    a clock's primary -> servers: round commits. APPLIED is the answer:
  *           the newest ones applied.
  * SAVE      client -> every server: write the state at marker `sequence`
  *           (clock.h) into the directory of part 1. It is sent before the
@@ -54,7 +54,7 @@ enum gw__ps_kind {
     GW__PS_COPY,
     GW__PS_COPIED,
     GW__PS_CLOSED,
-    GW__PS_DEDUP,
+    GW__PS_APPLIED,
     GW__PS_SAVE,
     GW__PS_KINDS
 };

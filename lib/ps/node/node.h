@@ -100,7 +100,8 @@ enum gw__node_change {
     GW__NODE_GONE = 4,    /* the node has ended; gw__node_gone has the reason */
     GW__NODE_ANSWER = 8,  /* gw__node_answer has an answer */
     GW__NODE_PARKED = 16, /* gw__node_parked has changed */
-    GW__NODE_HEARD = 64,  /* the leader has answered gw__node_request_update */
+    GW__NODE_UPDATE_DONE =
+        64,             /* the leader has answered gw__node_request_update */
     GW__NODE_REACH = 32 /* a node has become reachable, see gw__node_reached */
 };
 /* Copies the changes from the control thread and returns them as bits. Call it
@@ -134,7 +135,7 @@ const struct gw__ps_member *gw__node_member(const struct gw__node *node,
  * the workers of its host and servers. */
 bool gw__node_trusts(const struct gw__node *node,
                      const struct gw__message_in *envelope,
-                     const struct gw__message_in *letter);
+                     const struct gw__message_in *forwarded);
 
 /* Sends a command to the controllers, repeatedly until it is answered. The
  * answer is returned with its tag, below GW__NODE_FORGET. With GW__NODE_FORGET
@@ -145,7 +146,7 @@ enum { GW__NODE_FORGET = 0xffff };
 GW_MUST_CHECK enum gw_err gw__node_command(struct gw__node *node,
                                            const struct gw__command *command,
                                            unsigned tag);
-/* Asks the controllers for an update; GW__NODE_HEARD reports the end. */
+/* Asks the controllers for an update; GW__NODE_UPDATE_DONE reports the end. */
 GW_MUST_CHECK enum gw_err gw__node_request_update(struct gw__node *node);
 /* Takes the next answer. False: none. */
 bool gw__node_answer(struct gw__node *node, unsigned *tag,

@@ -34,7 +34,7 @@ void gw__node_connect(struct gw__node *node, uint64_t now_ns)
     node->requested_ns = now_ns;
     for (unsigned i = 0; i < update->ps_member_count; i++) {
         const struct gw__ps_member *member = &update->ps_members[i];
-        if (gw__node_deals_with(node, member) &&
+        if (gw__node_exchanges_with(node, member) &&
             !gw__id_equal(node->box.known[member->node].incarnation,
                           member->incarnation))
             send_address(node, member->node, WHERE);

@@ -31,14 +31,14 @@ static void put_answer(struct gw__mailbox *box, unsigned tag,
 static void on_answer(struct gw__node *node,
                       const struct gw__notification *notification)
 {
-    for (unsigned i = 0; i < GW__NODE_REQUESTED; i++) {
-        struct gw__node_requested *asked = &node->box.asked[i];
-        if (asked->serial != notification->tag)
+    for (unsigned i = 0; i < GW__NODE_PENDING_MAX; i++) {
+        struct gw__node_pending *pending = &node->box.pending[i];
+        if (pending->serial != notification->tag)
             continue;
-        asked->serial = 0;
-        if (asked->tag == GW__NODE_FORGET)
+        pending->serial = 0;
+        if (pending->tag == GW__NODE_FORGET)
             return;
-        put_answer(&node->box, asked->tag, &notification->answer);
+        put_answer(&node->box, pending->tag, &notification->answer);
         gw__node_notify(node, GW__NODE_ANSWER);
         return;
     }
@@ -55,7 +55,7 @@ void gw__node_on_notification(void *context,
         gw__node_notify(node, GW__NODE_UPDATE);
         break;
     case GW__NOTIFY_ANSWERED:
-        gw__node_notify(node, GW__NODE_HEARD);
+        gw__node_notify(node, GW__NODE_UPDATE_DONE);
         break;
     case GW__NOTIFY_LEASE:
         gw__node_notify(node, GW__NODE_LEASE);

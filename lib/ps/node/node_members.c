@@ -28,8 +28,8 @@ static bool pair(enum gw__role one, enum gw__role other, enum gw__role a,
     return (one == a && other == b) || (one == b && other == a);
 }
 
-bool gw__node_deals_with(const struct gw__node *node,
-                         const struct gw__ps_member *member)
+bool gw__node_exchanges_with(const struct gw__node *node,
+                             const struct gw__ps_member *member)
 {
     enum gw__role mine = node->config.role;
     if (member->node == node->number)
@@ -73,11 +73,11 @@ static bool is_of(const struct gw__ps_member *member,
 
 bool gw__node_trusts(const struct gw__node *node,
                      const struct gw__message_in *envelope,
-                     const struct gw__message_in *letter)
+                     const struct gw__message_in *forwarded)
 {
     const struct gw__ps_member *by = gw__node_member(node, envelope->from);
-    const struct gw__ps_member *end = gw__node_member(node, letter->from);
-    if (!is_of(by, envelope) || !is_of(end, letter) || by->node == end->node)
+    const struct gw__ps_member *end = gw__node_member(node, forwarded->from);
+    if (!is_of(by, envelope) || !is_of(end, forwarded) || by->node == end->node)
         return false;
     switch (node->config.role) {
     case GW__AGGREGATOR:

@@ -12,7 +12,7 @@
 
 #include <cluster/session/session.h>
 
-enum { GW__NODE_ANSWERS = 32, GW__NODE_REQUESTED = 8 };
+enum { GW__NODE_ANSWERS = 32, GW__NODE_PENDING_MAX = 8 };
 
 /* The messenger address of a process. */
 struct gw__whereabouts {
@@ -26,7 +26,7 @@ struct gw__node_answer {
 };
 
 /* A command without an answer yet. */
-struct gw__node_requested {
+struct gw__node_pending {
     /* tag in the membership state machine; 0: this entry is free */
     unsigned serial;
     unsigned tag; /* of the caller */
@@ -38,7 +38,7 @@ struct gw__mailbox {
     struct gw__address address;
     struct gw__whereabouts known[GW__MESSENGER_NODES];
     unsigned serial;
-    struct gw__node_requested asked[GW__NODE_REQUESTED];
+    struct gw__node_pending pending[GW__NODE_PENDING_MAX];
     unsigned answer_count; /* in order of arrival */
     struct gw__node_answer answers[GW__NODE_ANSWERS];
 };
@@ -75,8 +75,8 @@ struct gw__node {
 /* ---- node_members.c ---- */
 
 /* Do these two nodes exchange data? */
-bool gw__node_deals_with(const struct gw__node *node,
-                         const struct gw__ps_member *member);
+bool gw__node_exchanges_with(const struct gw__node *node,
+                             const struct gw__ps_member *member);
 /* Finds the workers for which each aggregator may forward, after an update. */
 void gw__node_learn_hosts(struct gw__node *node);
 

@@ -62,7 +62,7 @@ static void connect_peers(struct gw__node *node)
     const struct gw__membership_update *update = &node->update;
     struct gw__id wanted[GW__MESSENGER_NODES] = {{0}};
     for (unsigned i = 0; i < update->ps_member_count; i++)
-        if (gw__node_deals_with(node, &update->ps_members[i]))
+        if (gw__node_exchanges_with(node, &update->ps_members[i]))
             wanted[update->ps_members[i].node] =
                 update->ps_members[i].incarnation;
     forget_those_gone(node, wanted);
@@ -92,42 +92,41 @@ unsigned gw__node_turn(struct gw__node *node)
 
 /* ---- commands ---- */
 
-static struct gw__node_requested *find_free(struct gw__mailbox *box,
-                                            unsigned tag, uint64_t hash,
-                                            bool *asked_already)
+static struct gw__node_pending *find_free(struct gw__mailbox *box, unsigned tag,
+                                          uint64_t hash, bool *is_pending)
 {
-    struct gw__node_requested *found = NULL;
-    *asked_already = false;
-    for (unsigned i = 0; i < GW__NODE_REQUESTED; i++) {
-        struct gw__node_requested *asked = &box->asked[i];
-        if (asked->serial == 0)
-            found = asked;
-        else if (tag == GW__NODE_FORGET && asked->tag == tag &&
-                 asked->hash == hash)
-            *asked_already = true;
+    struct gw__node_pending *found = NULL;
+    *is_pending = false;
+    for (unsigned i = 0; i < GW__NODE_PENDING_MAX; i++) {
+        struct gw__node_pending *pending = &box->pending[i];
+        if (pending->serial == 0)
+            found = pending;
+        else if (tag == GW__NODE_FORGET && pending->tag == tag &&
+                 pending->hash == hash)
+            *is_pending = true;
     }
     return found;
 }
 
 /* GW_OK with *serial 0: an equal command is waiting already. */
-static enum gw_err note_requested(struct gw__node *node, unsigned tag,
-                                  uint64_t hash, unsigned *serial)
+static enum gw_err add_pending(struct gw__node *node, unsigned tag,
+                               uint64_t hash, unsigned *serial)
 {
     struct gw__mailbox *box = &node->box;
     bool already;
     *serial = 0;
     gw__session_lock(&node->session);
-    struct gw__node_requested *asked = find_free(box, tag, hash, &already);
-    if (asked && !already) {
+    struct gw__node_pending *pending = find_free(box, tag, hash, &already);
+    if (pending && !already) {
         *serial = ++box->serial;
-        *asked = (struct gw__node_requested){
+        *pending = (struct gw__node_pending){
             .serial = *serial, .tag = tag, .hash = hash};
     }
     bool gone = node->session.gone;
     gw__session_unlock(&node->session);
     if (gone)
         return GW_ECLOSED;
-    return asked || already ? GW_OK : GW_ENOMEM;
+    return pending || already ? GW_OK : GW_ENOMEM;
 }
 
 enum gw_err gw__node_command(struct gw__node *node,
@@ -142,8 +141,7 @@ enum gw_err gw__node_command(struct gw__node *node,
     size_t size = gw__command_encode(&mine, bytes, sizeof bytes);
     if (size == 0)
         return GW_EINVAL;
-    enum gw_err err =
-        note_requested(node, tag, gw_hash(bytes, size, 0), &serial);
+    enum gw_err err = add_pending(node, tag, gw_hash(bytes, size, 0), &serial);
     if (err || serial == 0)
         return err;
     return gw__session_command(&node->session, &mine, serial);

@@ -58,7 +58,7 @@ static void destroy(struct gw__buffer *buffer)
     free(buffer);
 }
 
-struct gw__buffer *gw__buffer_take(struct gw__server *server, size_t bytes)
+struct gw__buffer *gw__buffer_acquire(struct gw__server *server, size_t bytes)
 {
     size_t size = round_up(bytes);
     struct gw__buffer *buffer = server->buffers_free;

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Smaller updates take less time than waking a thread. With JOBS_MAX jobs under
- * way, a push takes the normal path, which waits for all of them. */
-enum { SMALL_FLOATS = 4096, JOBS_MAX = 4096 };
+/* Smaller updates take less time than waking a thread. With UPDATES_MAX jobs
+ * under way, a push takes the normal path, which waits for all of them. */
+enum { SMALL_FLOATS = 4096, UPDATES_MAX = 4096 };
 
-struct gw__hogwild_request {
-    struct gw__pool_job job; /* must be first: found by its address */
-    struct gw__hogwild_request *next, *before;
+struct gw__hogwild_update {
+    struct gw__thread_pool_job job; /* must be first: found by its address */
+    struct gw__hogwild_update *next, *before;
     unsigned slot;
     uint32_t node;
     uint64_t incarnation, sequence;
@@ -28,34 +28,36 @@ struct gw__hogwild_request {
 
 /* ---- pool threads ---- */
 
-static void apply_job(struct gw__pool_job *of)
+static void apply_update(struct gw__thread_pool_job *of)
 {
-    struct gw__hogwild_request *job = (struct gw__hogwild_request *)(void *)of;
-    const float *values = job->data;
-    if (job->values) {
-        gw__from_half(job->values, job->data, job->floats);
-        values = job->values;
+    struct gw__hogwild_update *update = (struct gw__hogwild_update *)(void *)of;
+    const float *values = update->data;
+    if (update->values) {
+        gw__from_half(update->values, update->data, update->floats);
+        values = update->values;
     }
-    gw__store_update_relaxed(job->store, job->places, job->count, values, 1);
+    gw__store_update_relaxed(update->store, update->places, update->count,
+                             values, 1);
 }
 
 /* ---- data thread ---- */
 
 /* Copies the places: those of a key list change when the list is used
  * elsewhere. */
-static struct gw__hogwild_request *
-make_job(const struct gw__entry *entry, const uint32_t *places, size_t floats)
+static struct gw__hogwild_update *make_update(const struct gw__entry *entry,
+                                              const uint32_t *places,
+                                              size_t floats)
 {
     size_t values = entry->half ? floats * sizeof(float) : 0;
     size_t count = entry->key_count;
-    struct gw__hogwild_request *job =
-        malloc(sizeof *job + values + count * sizeof *places);
-    if (!job)
+    struct gw__hogwild_update *update =
+        malloc(sizeof *update + values + count * sizeof *places);
+    if (!update)
         return NULL;
-    char *behind = (char *)(job + 1);
+    char *behind = (char *)(update + 1);
     memcpy(behind + values, places, count * sizeof *places);
-    *job = (struct gw__hogwild_request){
-        .job.work = apply_job,
+    *update = (struct gw__hogwild_update){
+        .job.work = apply_update,
         .node = entry->node,
         .incarnation = entry->incarnation,
         .sequence = entry->sequence,
@@ -64,21 +66,21 @@ make_job(const struct gw__entry *entry, const uint32_t *places, size_t floats)
         .data = entry->data,
         .count = count,
         .floats = floats};
-    return job;
+    return update;
 }
 
-static void post_result(struct gw__slot *slot, struct gw__store *store,
-                        struct gw__hogwild_request *job)
+static void post_update(struct gw__slot *slot, struct gw__store *store,
+                        struct gw__hogwild_update *update)
 {
     struct gw__server *server = slot->server;
-    job->slot = slot->number;
-    job->store = store;
-    job->next = server->hogwild_jobs;
-    if (job->next)
-        job->next->before = job;
-    server->hogwild_jobs = job;
+    update->slot = slot->number;
+    update->store = store;
+    update->next = server->hogwild_updates;
+    if (update->next)
+        update->next->before = update;
+    server->hogwild_updates = update;
     server->hogwild_count++;
-    gw__thread_pool_post(server->config.pool, &job->job);
+    gw__thread_pool_post(server->config.thread_pool, &update->job);
 }
 
 bool gw__hogwild_apply(struct gw__slot *slot, const struct gw__entry *entry,
@@ -86,7 +88,8 @@ bool gw__hogwild_apply(struct gw__slot *slot, const struct gw__entry *entry,
 {
     struct gw__server *server = slot->server;
     const struct gw__server_config *config = &server->config;
-    if (!config->hogwild || !config->pool || !gw__store_has_relaxed(store))
+    if (!config->hogwild || !config->thread_pool ||
+        !gw__store_has_relaxed(store))
         return false;
     size_t floats =
         (size_t)entry->key_count * gw__store_updater(store)->config.width;
@@ -98,50 +101,51 @@ bool gw__hogwild_apply(struct gw__slot *slot, const struct gw__entry *entry,
                                      1);
         return values != NULL;
     }
-    struct gw__hogwild_request *job =
-        server->hogwild_count < JOBS_MAX && entry->message
-            ? make_job(entry, places, floats)
+    struct gw__hogwild_update *update =
+        server->hogwild_count < UPDATES_MAX && entry->message
+            ? make_update(entry, places, floats)
             : NULL;
-    if (job)
-        post_result(slot, store, job);
-    return job != NULL;
+    if (update)
+        post_update(slot, store, update);
+    return update != NULL;
 }
 
 bool gw__hogwild_join(struct gw__slot *slot, unsigned node,
                       uint64_t incarnation, uint64_t sequence,
                       struct gw__wait *wait)
 {
-    struct gw__hogwild_request *job = slot->server->hogwild_jobs;
-    while (job &&
-           (job->slot != slot->number || job->node != node ||
-            job->incarnation != incarnation || job->sequence != sequence))
-        job = job->next;
-    if (!job)
+    struct gw__hogwild_update *update = slot->server->hogwild_updates;
+    while (update &&
+           (update->slot != slot->number || update->node != node ||
+            update->incarnation != incarnation || update->sequence != sequence))
+        update = update->next;
+    if (!update)
         return false;
-    wait->next = job->waits;
-    job->waits = wait;
+    wait->next = update->waits;
+    update->waits = wait;
     return true;
 }
 
 void gw__hogwild_rest(struct gw__server *server)
 {
     if (server->hogwild_count > 0)
-        gw__thread_pool_drain(server->config.pool);
+        gw__thread_pool_drain(server->config.thread_pool);
 }
 
 void gw__hogwild_collect(struct gw__server *server, uint64_t now_ns)
 {
     while (server->hogwild_count > 0) {
-        struct gw__hogwild_request *job =
-            (struct gw__hogwild_request *)(void *)gw__thread_pool_take(
-                server->config.pool);
-        if (!job)
+        struct gw__hogwild_update *update =
+            (struct gw__hogwild_update *)(void *)gw__thread_pool_pop_done(
+                server->config.thread_pool);
+        if (!update)
             return;
-        *(job->before ? &job->before->next : &server->hogwild_jobs) = job->next;
-        if (job->next)
-            job->next->before = job->before;
+        *(update->before ? &update->before->next : &server->hogwild_updates) =
+            update->next;
+        if (update->next)
+            update->next->before = update->before;
         server->hogwild_count--;
-        gw__settle_waits(server, now_ns, job->waits, true);
-        free(job);
+        gw__finish_waits(server, now_ns, update->waits, true);
+        free(update);
     }
 }

@@ -11,7 +11,7 @@
  * Small messages of one turn to the same node are bundled (process_messages.c).
  *
  * Only this thread uses the state machine. Other threads read a copy of its
- * status (process_look.c), and a separate thread writes snapshots
+ * status (process_status.c), and a separate thread writes snapshots
  * (process_save.c).
  */
 #include "process_parts.h"
@@ -58,10 +58,10 @@ static void answer_save(struct gw_ps_server *server,
                         const struct gw__message_in *in, enum gw_err code,
                         const char *text)
 {
-    const struct gw__ps_head *asked = in->parts[0].data;
+    const struct gw__ps_head *request = in->parts[0].data;
     const struct gw__ps_head head = {.magic = GW__PS_MAGIC,
                                      .kind = GW__PS_REPLY,
-                                     .request = asked->request,
+                                     .request = request->request,
                                      .clock = GW__NO_CLOCK,
                                      .code = code};
     const struct gw__message_out out = {
@@ -104,8 +104,8 @@ static bool is_save(const struct gw__message_in *message)
 
 /* ---- turns ---- */
 
-void gw__process_take(struct gw_ps_server *server,
-                      struct gw__message_in *message)
+void gw__process_message_in(struct gw_ps_server *server,
+                            struct gw__message_in *message)
 {
     if (!is_save(message)) {
         gw__server_message_in(server->core, gw_now_ns(), message);
@@ -184,7 +184,7 @@ static bool apply_node_changes(struct gw_ps_server *server, uint64_t now_ns)
         gw__server_update(server->core, now_ns, gw__node_update(server->node));
     }
     if (changes)
-        gw__process_look(server, now_ns, true);
+        gw__process_update_status(server, now_ns, true);
     return true;
 }
 
@@ -193,15 +193,15 @@ static bool run_turn(struct gw_ps_server *server)
     struct gw__messenger *messenger = gw__node_messenger(server->node);
     struct gw__message_in *message;
     uint64_t now_ns = gw_now_ns();
-    unsigned taken = 0;
+    unsigned received = 0;
     if (!apply_node_changes(server, now_ns))
         return false;
     if (leave(server, now_ns))
         return false;
-    while (taken < TURN_MESSAGES &&
+    while (received < TURN_MESSAGES &&
            gw__messenger_receive(messenger, &message) == GW_OK) {
         gw__process_open(server, message);
-        taken++;
+        received++;
     }
     now_ns = gw_now_ns();
     gw__server_flush(server->core, now_ns);
@@ -210,10 +210,10 @@ static bool run_turn(struct gw_ps_server *server)
         gw__server_tick(server->core, now_ns);
         gw__bundles_flush(&server->bundles);
     }
-    if (taken > 0)
+    if (received > 0)
         gw__failpoint(GW__AT_PS_SENT);
-    gw__process_look(server, now_ns, false);
-    if (taken == 0) {
+    gw__process_update_status(server, now_ns, false);
+    if (received == 0) {
         uint64_t due = gw__server_due(server->core);
         uint64_t idle = now_ns + IDLE_NS;
         gw__messenger_wait(messenger, due < idle ? due : idle);
@@ -275,7 +275,7 @@ static enum gw_err open_core(struct gw_ps_server *server, struct gw_error *why)
         .ack_primary = config->ack_primary,
         .no_dedupe = config->no_dedupe,
         .no_fencing = config->no_fencing,
-        .pool = server->pool,
+        .thread_pool = server->thread_pool,
         .hogwild = config->hogwild,
         .callback_context = config->context,
         .callback = config->update,
@@ -291,7 +291,7 @@ static enum gw_err open_core(struct gw_ps_server *server, struct gw_error *why)
 }
 
 /* Wakes the data thread after a finished job. */
-static void told(void *context)
+static void job_done(void *context)
 {
     struct gw_ps_server *server = context;
     gw__node_wake(server->node);
@@ -299,7 +299,8 @@ static void told(void *context)
 
 /* These threads are in addition to the data thread. With hogwild the data
  * thread only posts jobs and replies. */
-static enum gw_err open_pool(struct gw_ps_server *server, struct gw_error *why)
+static enum gw_err open_thread_pool(struct gw_ps_server *server,
+                                    struct gw_error *why)
 {
     const struct gw_ps_server_config *config = &server->config;
     if (config->hogwild && config->threads < 2)
@@ -308,8 +309,8 @@ static enum gw_err open_pool(struct gw_ps_server *server, struct gw_error *why)
                        config->threads ? config->threads : 1);
     if (config->threads < 2)
         return GW_OK;
-    return gw__thread_pool_new(config->threads - !config->hogwild, told, server,
-                               &server->pool, why);
+    return gw__thread_pool_new(config->threads - !config->hogwild, job_done,
+                               server, &server->thread_pool, why);
 }
 
 /* Checks the snapshot before the server registers and gets slots. */
@@ -335,7 +336,7 @@ static enum gw_err start_server(struct gw_ps_server *server,
     if (!err)
         err = open_node(server, why);
     if (!err)
-        err = open_pool(server, why);
+        err = open_thread_pool(server, why);
     if (!err)
         err = open_core(server, why);
     if (!err)
@@ -346,8 +347,8 @@ static enum gw_err start_server(struct gw_ps_server *server,
 
 static void end_server(struct gw_ps_server *server)
 {
-    if (server->pool)
-        gw__thread_pool_drain(server->pool); /* its jobs wake the node */
+    if (server->thread_pool)
+        gw__thread_pool_drain(server->thread_pool); /* its jobs wake the node */
     if (server->node) {
         gw__bundles_flush(&server->bundles);
         /* returns lent buffers to the state machine */
@@ -356,7 +357,7 @@ static void end_server(struct gw_ps_server *server)
     gw__bundles_fini(&server->bundles);
     if (server->core)
         gw__server_destroy(&server->core);
-    gw__thread_pool_destroy(&server->pool);
+    gw__thread_pool_destroy(&server->thread_pool);
     gw__saver_destroy(&server->saver);
     pthread_cond_destroy(&server->changed);
     pthread_mutex_destroy(&server->lock);

@@ -14,7 +14,7 @@ void gw__process_send_now(void *context, const struct gw__message_out *message)
     struct gw_ps_server *server = context;
     enum gw_err err =
         gw__messenger_send(gw__node_messenger(server->node), message);
-    if (err && message->lent)
+    if (err && message->borrowed)
         message->back(message->context);
 }
 
@@ -49,18 +49,18 @@ void gw__process_send(void *context, const struct gw__message_out *message)
 
 /* Takes the message as one from its worker, if the aggregator may
  * forward it. */
-static void take_from_envelope(struct gw_ps_server *server,
-                               const struct gw__message_in *envelope,
-                               struct gw__message_in *letter)
+static void receive_forwarded(struct gw_ps_server *server,
+                              const struct gw__message_in *envelope,
+                              struct gw__message_in *forwarded)
 {
-    if (!gw__node_trusts(server->node, envelope, letter)) {
+    if (!gw__node_trusts(server->node, envelope, forwarded)) {
         server->refused++;
-        gw__message_in_release(letter);
+        gw__message_in_release(forwarded);
         return;
     }
-    server->behind |= UINT64_C(1) << letter->from;
-    server->via[letter->from] = (uint8_t)envelope->from;
-    gw__process_take(server, letter);
+    server->behind |= UINT64_C(1) << forwarded->from;
+    server->via[forwarded->from] = (uint8_t)envelope->from;
+    gw__process_message_in(server, forwarded);
 }
 
 /* A message is single, a bundle of several, or an envelope. */
@@ -72,17 +72,17 @@ void gw__process_open(struct gw_ps_server *server,
     bool envelope = gw__is_envelope(message);
     server->behind &= ~(UINT64_C(1) << message->from);
     if (!envelope && !gw__is_bundle(message)) {
-        gw__process_take(server, message);
+        gw__process_message_in(server, message);
         return;
     }
     enum gw_err err = gw__bundle_check(message, &count, NULL);
     server->refused += envelope && err;
     for (unsigned i = 0; !err && i < count; i++) {
-        struct gw__message_in *letter = gw__bundle_next(message, &at);
-        if (letter && envelope)
-            take_from_envelope(server, message, letter);
-        else if (letter)
-            gw__process_take(server, letter);
+        struct gw__message_in *bundled = gw__bundle_next(message, &at);
+        if (bundled && envelope)
+            receive_forwarded(server, message, bundled);
+        else if (bundled)
+            gw__process_message_in(server, bundled);
     }
     gw__message_in_release(message);
 }

@@ -4,7 +4,7 @@
  *   process.c        starts, serves, ends: the data thread
  *   process_messages.c bundles and envelopes of messages
  *   process_save.c   the thread that writes snapshots
- *   process_look.c   status and errors, for other threads
+ *   process_status.c status and errors, for other threads
  */
 #ifndef GW__PS_PROCESS_PARTS_H
 #define GW__PS_PROCESS_PARTS_H
@@ -49,14 +49,14 @@ struct gw_ps_server {
     struct gw__bundles bundles;
     /* nodes, as bits, whose last request came from an aggregator */
     uint64_t behind;
-    uint8_t via[GW__MESSENGER_NODES]; /* this aggregator */
-    uint64_t refused;                 /* envelopes, and messages in them */
-    struct gw__thread_pool *pool;     /* NULL: one thread is enough */
+    uint8_t via[GW__MESSENGER_NODES];    /* this aggregator */
+    uint64_t refused;                    /* envelopes, and messages in them */
+    struct gw__thread_pool *thread_pool; /* NULL: one thread is enough */
     pthread_t thread;
     _Atomic bool stop;
     _Atomic bool leaves;
-    bool drained;     /* DRAIN has been sent to the controllers */
-    uint64_t look_ns; /* time of the last status update */
+    bool drained;       /* DRAIN has been sent to the controllers */
+    uint64_t status_ns; /* time of the last status update */
 
     pthread_mutex_t lock; /* protects the following fields */
     pthread_cond_t changed;
@@ -67,8 +67,8 @@ struct gw_ps_server {
 };
 
 /* Gives a message to the state machine; takes over the reference. */
-void gw__process_take(struct gw_ps_server *server,
-                      struct gw__message_in *message);
+void gw__process_message_in(struct gw_ps_server *server,
+                            struct gw__message_in *message);
 
 /* ---- process_messages.c ---- */
 
@@ -76,14 +76,16 @@ void gw__process_take(struct gw_ps_server *server,
 void gw__process_send(void *context, const struct gw__message_out *message);
 /* Sends a message by the messenger. */
 void gw__process_send_now(void *context, const struct gw__message_out *message);
-/* Opens a received message and calls gw__process_take for each one in it. */
+/* Opens a received message and calls gw__process_message_in for each one in
+ * it. */
 void gw__process_open(struct gw_ps_server *server,
                       struct gw__message_in *message);
 
-/* ---- process_look.c ---- */
+/* ---- process_status.c ---- */
 
 /* Updates the status if it is due or `now`; data thread only. */
-void gw__process_look(struct gw_ps_server *server, uint64_t now_ns, bool now);
+void gw__process_update_status(struct gw_ps_server *server, uint64_t now_ns,
+                               bool now);
 /* Records the reason why the server has ended. */
 void gw__process_gone(struct gw_ps_server *server, const struct gw_error *why);
 

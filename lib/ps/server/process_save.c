@@ -14,8 +14,8 @@
 
 enum { MARKS_KEPT = 8, DIRECTORY_MAX = 512 };
 
-struct job {
-    struct job *next;
+struct queued_write {
+    struct queued_write *next;
     uint64_t mark;
     unsigned slot;
     size_t bytes;
@@ -35,7 +35,7 @@ struct gw__saver {
     pthread_mutex_t lock;
     pthread_cond_t more;
     bool stop;
-    struct job *first, **last;
+    struct queued_write *first, **last;
     struct mark marks[MARKS_KEPT];
     unsigned next;
 };
@@ -50,22 +50,23 @@ static struct mark *find_mark(struct gw__saver *saver, uint64_t mark)
 
 /* ---- the thread ---- */
 
-static void write_job(struct gw__saver *saver, const struct job *job)
+static void write_slot(struct gw__saver *saver,
+                       const struct queued_write *queued)
 {
     struct gw_error why = {.code = GW_OK};
     struct mark to = {0};
     pthread_mutex_lock(&saver->lock);
-    const struct mark *known = find_mark(saver, job->mark);
+    const struct mark *known = find_mark(saver, queued->mark);
     if (known)
         to = *known;
     pthread_mutex_unlock(&saver->lock);
     if (!to.mark || to.error.code)
         return;
     enum gw_err err =
-        gw__snapshot_write(to.directory, job->mark, job->slot, to.slot_count,
-                           job->data, job->bytes, &why);
+        gw__snapshot_write(to.directory, queued->mark, queued->slot,
+                           to.slot_count, queued->data, queued->bytes, &why);
     pthread_mutex_lock(&saver->lock);
-    struct mark *mark = find_mark(saver, job->mark);
+    struct mark *mark = find_mark(saver, queued->mark);
     if (mark && err)
         mark->error = why;
     pthread_mutex_unlock(&saver->lock);
@@ -76,19 +77,19 @@ static void *run_saver(void *context)
     struct gw__saver *saver = context;
     pthread_mutex_lock(&saver->lock);
     for (;;) {
-        struct job *job = saver->first;
-        if (!job && saver->stop)
+        struct queued_write *queued = saver->first;
+        if (!queued && saver->stop)
             break;
-        if (!job) {
+        if (!queued) {
             pthread_cond_wait(&saver->more, &saver->lock);
             continue;
         }
-        saver->first = job->next;
+        saver->first = queued->next;
         if (!saver->first)
             saver->last = &saver->first;
         pthread_mutex_unlock(&saver->lock);
-        write_job(saver, job);
-        free(job);
+        write_slot(saver, queued);
+        free(queued);
         pthread_mutex_lock(&saver->lock);
     }
     pthread_mutex_unlock(&saver->lock);
@@ -156,21 +157,22 @@ enum gw_err gw__saver_expect(struct gw__saver *saver, uint64_t mark,
 void gw__saver_slot(struct gw__saver *saver, uint64_t mark, unsigned slot,
                     const void *data, size_t bytes)
 {
-    struct job *job = malloc(sizeof *job + bytes);
+    struct queued_write *queued = malloc(sizeof *queued + bytes);
     pthread_mutex_lock(&saver->lock);
     struct mark *known = find_mark(saver, mark);
-    if (known && job) {
-        *job = (struct job){.mark = mark, .slot = slot, .bytes = bytes};
-        memcpy(job->data, data, bytes);
-        *saver->last = job;
-        saver->last = &job->next;
-        job = NULL;
+    if (known && queued) {
+        *queued =
+            (struct queued_write){.mark = mark, .slot = slot, .bytes = bytes};
+        memcpy(queued->data, data, bytes);
+        *saver->last = queued;
+        saver->last = &queued->next;
+        queued = NULL;
         pthread_cond_signal(&saver->more);
     } else if (known) {
         gw_fail(&known->error, GW_ENOMEM, "no memory to save slot %u", slot);
     }
     pthread_mutex_unlock(&saver->lock);
-    free(job);
+    free(queued);
 }
 
 enum gw_err gw__saver_state(struct gw__saver *saver, uint64_t mark,

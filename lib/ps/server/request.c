@@ -42,8 +42,8 @@ void gw__request_free(struct gw__request *request)
     free(request);
 }
 
-void gw__request_settle(struct gw__request *request, uint64_t now_ns,
-                        unsigned slot, bool done)
+void gw__request_finish_slot(struct gw__request *request, uint64_t now_ns,
+                             unsigned slot, bool done)
 {
     if (slot < GW_PS_SLOTS_MAX) {
         uint64_t bit = UINT64_C(1) << slot;
@@ -53,13 +53,13 @@ void gw__request_settle(struct gw__request *request, uint64_t now_ns,
         gw__request_logged(request, now_ns);
 }
 
-void gw__settle_waits(struct gw__server *server, uint64_t now_ns,
+void gw__finish_waits(struct gw__server *server, uint64_t now_ns,
                       struct gw__wait *waits, bool done)
 {
     (void)server;
     while (waits) {
         struct gw__wait *next = waits->next;
-        gw__request_settle(waits->request, now_ns, waits->slot, done);
+        gw__request_finish_slot(waits->request, now_ns, waits->slot, done);
         waits = next;
     }
 }
@@ -87,7 +87,7 @@ void gw__waiting_add(struct gw__waiting *list, struct gw__request *request)
     list->count++;
 }
 
-void gw__waiting_take(struct gw__waiting *list, struct gw__request *request)
+void gw__waiting_remove(struct gw__waiting *list, struct gw__request *request)
 {
     *(request->before ? &request->before->next : &list->first) = request->next;
     *(request->next ? &request->next->before : &list->last) = request->before;
@@ -165,7 +165,7 @@ void gw__reply(struct gw__server *server, const struct gw__message_in *in,
     add_explanation(server, parts, &reply, &out.parts[1]);
     out.parts[0] = (struct gw__messenger_part){&reply, sizeof reply};
     if (parts->buffer) {
-        out.lent = 1U << 2;
+        out.borrowed = 1U << 2;
         out.back = gw__buffer_back;
         out.context = parts->buffer;
     }

@@ -61,7 +61,7 @@ static enum gw_err try_answer(struct gw__request *request)
     return err;
 }
 
-static bool waits(const struct gw__clock_command *command)
+static bool can_wait(const struct gw__clock_command *command)
 {
     return command->kind == GW__CLOCK_NEXT ||
            command->kind == GW__CLOCK_BARRIER;
@@ -87,7 +87,7 @@ static void hold_request(struct gw__request *request)
         next = r->next;
         if (!is_same(r, request))
             continue;
-        gw__waiting_take(&server->clocks, r);
+        gw__waiting_remove(&server->clocks, r);
         gw__request_free(r);
     }
     if (server->clocks.count < GW__WAITING_MAX)
@@ -96,7 +96,8 @@ static void hold_request(struct gw__request *request)
         refuse_pending(request, "too many requests wait for the clock");
 }
 
-void gw__clocks_look(struct gw__server *server, uint64_t now_ns, unsigned group)
+void gw__clocks_answer_ready(struct gw__server *server, uint64_t now_ns,
+                             unsigned group)
 {
     struct gw__slot *slot = slot_of(server, group);
     struct gw__request *next;
@@ -109,7 +110,7 @@ void gw__clocks_look(struct gw__server *server, uint64_t now_ns, unsigned group)
             gw__slot_serves(slot, now_ns) ? query_work(r, &work) : GW_ECLOSED;
         if (err == GW_PENDING)
             continue;
-        gw__waiting_take(&server->clocks, r);
+        gw__waiting_remove(&server->clocks, r);
         if (err)
             refuse_pending(r, "this server does not serve the clock now");
         else
@@ -131,7 +132,7 @@ void gw__clock_logged(struct gw__request *request)
         gw__request_refuse(request, false, &why);
         return;
     }
-    if (!waits(request->command)) {
+    if (!can_wait(request->command)) {
         done(request, NULL);
         return;
     }
@@ -203,10 +204,10 @@ static bool is_too_early(const struct gw__slot *slot,
                           request->command->who);
 }
 
-static void look_then_log(struct gw__request *request, uint64_t now_ns,
+static void answer_or_log(struct gw__request *request, uint64_t now_ns,
                           struct gw__slot *slot)
 {
-    if (waits(request->command)) {
+    if (can_wait(request->command)) {
         enum gw_err err = try_answer(request);
         if (err == GW_PENDING && request->command->kind == GW__CLOCK_NEXT)
             hold_request(request);
@@ -219,7 +220,7 @@ static void look_then_log(struct gw__request *request, uint64_t now_ns,
     request->pending = 1;
     if (append_command(slot, now_ns, request->head->group, request->command,
                        &request->waits[0]))
-        gw__request_settle(request, now_ns, slot->number, false);
+        gw__request_finish_slot(request, now_ns, slot->number, false);
 }
 
 void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
@@ -245,7 +246,7 @@ void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
         return;
     }
     struct gw__slot *slot = slot_of(server, head->group);
-    if (!gw__slot_serves(slot, now_ns) || !gw__slot_is_settled(slot) ||
+    if (!gw__slot_serves(slot, now_ns) || !gw__slot_is_caught_up(slot) ||
         !slot->clocks[head->group]) {
         refuse_pending(request, "this server does not serve the clock now");
         return;
@@ -254,7 +255,7 @@ void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
     if (is_too_early(slot, request))
         refuse_pending(request, "the worker is not known here yet");
     else
-        look_then_log(request, now_ns, slot);
+        answer_or_log(request, now_ns, slot);
 }
 
 /* ---- commands of the server itself ---- */
@@ -287,10 +288,10 @@ static void prune(struct gw__slot *slot, uint64_t now_ns, unsigned group)
 }
 
 /* May this server append commands for this clock? */
-static bool reigns(const struct gw__slot *slot, unsigned group)
+static bool leads_clock(const struct gw__slot *slot, unsigned group)
 {
     return slot->role == GW_PS_PRIMARY && !slot->frozen && !slot->fenced &&
-           slot->clocks[group] && gw__slot_is_settled(slot);
+           slot->clocks[group] && gw__slot_is_caught_up(slot);
 }
 
 /* The policy's choice is a command in the log, so all replicas apply it at the
@@ -300,19 +301,19 @@ void gw__clocks_request_policy(struct gw__server *server, uint64_t now_ns,
                                unsigned group)
 {
     struct gw__slot *slot = slot_of(server, group);
-    struct gw__straggler_watch *watch = &server->watches[group];
+    struct gw__straggler_monitor *monitor = &server->straggler_monitors[group];
     struct gw__clock_command command = {.kind = GW__CLOCK_MODE};
     struct gw_error why;
     if (!server->config.straggler)
         return;
-    if (!reigns(slot, group)) {
-        *watch = (struct gw__straggler_watch){.rounds = 0};
+    if (!leads_clock(slot, group)) {
+        *monitor = (struct gw__straggler_monitor){.rounds = 0};
         return;
     }
-    if (!gw__straggler_look(watch, slot->clocks[group], now_ns))
+    if (!gw__straggler_observe(monitor, slot->clocks[group], now_ns))
         return;
     enum gw_err err =
-        gw__straggler_request(watch, slot->clocks[group],
+        gw__straggler_request(monitor, slot->clocks[group],
                               server->config.straggler, &command.mode, &why);
     if (err == GW_EINVAL)
         gw__server_trouble(server, "%s", why.text);
@@ -322,7 +323,7 @@ void gw__clocks_request_policy(struct gw__server *server, uint64_t now_ns,
 
 void gw__clock_tick(struct gw__slot *slot, uint64_t now_ns, unsigned group)
 {
-    if (!reigns(slot, group))
+    if (!leads_clock(slot, group))
         return;
     append_workers(slot, now_ns, group);
     prune(slot, now_ns, group);

@@ -24,7 +24,7 @@ static int state_of(const struct gw__request *request, unsigned segment,
     unsigned group = server->routes.tables[request->head->table].group;
     if (request->refused >> number & 1 || !gw__slot_serves(slot, now_ns))
         return REFUSED;
-    if (!gw__slot_is_settled(slot) ||
+    if (!gw__slot_is_caught_up(slot) ||
         slot->closed[group] < request->head->closed)
         return WAIT;
     return READY;
@@ -36,8 +36,8 @@ static bool read_segment(struct gw__request *request, unsigned segment,
                          size_t before, float *out)
 {
     struct gw__server *server = request->server;
-    const struct gw__ps_segment *asked = &request->segments[segment];
-    struct gw__slot *slot = &server->slots[asked->slot];
+    const struct gw__ps_segment *wanted = &request->segments[segment];
+    struct gw__slot *slot = &server->slots[wanted->slot];
     struct gw__store *store = gw__slot_store(slot, request->head->table);
     const uint64_t *keys = gw__request_segment_keys(request, segment, before);
     uint32_t *places = NULL;
@@ -48,16 +48,16 @@ static bool read_segment(struct gw__request *request, unsigned segment,
                            false, NULL))
             places = request->keys[segment]->places;
     } else {
-        places = gw__server_places(server, asked->keys);
+        places = gw__server_places(server, wanted->keys);
         if (places &&
-            gw__store_find(store, keys, asked->keys, false, places, NULL))
+            gw__store_find(store, keys, wanted->keys, false, places, NULL))
             places = NULL;
     }
     if (!places)
         return false;
-    gw__thread_pool_read(server->config.pool, store, keys, places, asked->keys,
-                         server->config.hogwild && gw__store_has_relaxed(store),
-                         out);
+    gw__store_read_parallel(
+        server->config.thread_pool, store, keys, places, wanted->keys,
+        server->config.hogwild && gw__store_has_relaxed(store), out);
     return true;
 }
 
@@ -68,21 +68,21 @@ static size_t gather_values(struct gw__request *request, uint64_t now_ns,
     size_t width = server->routes.tables[request->head->table].width;
     size_t before = 0, gathered = 0;
     for (unsigned i = 0; i < request->segment_count; i++) {
-        const struct gw__ps_segment *asked = &request->segments[i];
-        uint64_t bit = UINT64_C(1) << asked->slot;
+        const struct gw__ps_segment *wanted = &request->segments[i];
+        uint64_t bit = UINT64_C(1) << wanted->slot;
         if (state_of(request, i, now_ns) == READY &&
             read_segment(request, i, before, out + gathered * width)) {
             request->done |= bit;
-            gathered += asked->keys;
-            server->counts.pull_keys += asked->keys;
-            server->slots[asked->slot].keys_asked += asked->keys;
-            server->slots[asked->slot].bytes_asked +=
-                asked->keys * (sizeof(uint64_t) + width * sizeof *out);
+            gathered += wanted->keys;
+            server->counts.pull_keys += wanted->keys;
+            server->slots[wanted->slot].keys_requested += wanted->keys;
+            server->slots[wanted->slot].bytes_requested +=
+                wanted->keys * (sizeof(uint64_t) + width * sizeof *out);
         } else {
             request->done &= ~bit;
             request->refused |= bit;
         }
-        before += asked->keys;
+        before += wanted->keys;
     }
     return gathered * width * sizeof *out;
 }
@@ -112,7 +112,7 @@ static void answer_pull(struct gw__request *request, uint64_t now_ns)
     size_t floats = request->head->keys * width;
     bool copied = floats * sizeof(float) <= COPIED_BYTES;
     struct gw__buffer *buffer =
-        copied ? NULL : gw__buffer_take(server, floats * sizeof(float));
+        copied ? NULL : gw__buffer_acquire(server, floats * sizeof(float));
     float *out = copied   ? gw__server_floats(server, floats)
                  : buffer ? buffer->data
                           : NULL;
@@ -142,16 +142,16 @@ static void replace_older(struct gw__server *server,
         r = r->next;
     if (!r)
         return;
-    gw__waiting_take(&server->pulls, r);
+    gw__waiting_remove(&server->pulls, r);
     gw__request_free(r);
 }
 
 static bool must_wait(const struct gw__request *request, uint64_t now_ns)
 {
-    bool waits = false;
+    bool waiting = false;
     for (unsigned i = 0; i < request->segment_count; i++)
-        waits |= state_of(request, i, now_ns) == WAIT;
-    return waits && now_ns - request->born_ns < GW__WAIT_NS;
+        waiting |= state_of(request, i, now_ns) == WAIT;
+    return waiting && now_ns - request->born_ns < GW__WAIT_NS;
 }
 
 static void refuse_waiting(struct gw__request *request, uint64_t now_ns)
@@ -178,15 +178,15 @@ void gw__pull_answer(struct gw__request *request, uint64_t now_ns)
     answer_pull(request, now_ns);
 }
 
-void gw__pulls_look(struct gw__server *server, uint64_t now_ns)
+void gw__pulls_answer_ready(struct gw__server *server, uint64_t now_ns)
 {
-    server->look_at_pulls = false;
+    server->pulls_due = false;
     struct gw__request *next;
     for (struct gw__request *r = server->pulls.first; r; r = next) {
         next = r->next;
         if (must_wait(r, now_ns))
             continue;
-        gw__waiting_take(&server->pulls, r);
+        gw__waiting_remove(&server->pulls, r);
         refuse_waiting(r, now_ns);
         answer_pull(r, now_ns);
     }

@@ -25,9 +25,9 @@ const uint64_t *gw__request_segment_keys(const struct gw__request *request,
 
 /* ---- key lists ---- */
 
-static enum gw_err take_list(struct gw__request *request,
-                             const struct gw__key_list *list,
-                             struct gw_error *why)
+static enum gw_err adopt_list(struct gw__request *request,
+                              const struct gw__key_list *list,
+                              struct gw_error *why)
 {
     bool same = list->count == request->segment_count;
     for (unsigned i = 0; same && i < list->count; i++)
@@ -104,7 +104,7 @@ enum gw_err gw__request_keys(struct gw__request *request, bool *want_keys,
         head->key_list ? gw__key_cache_find(server->cache, head->key_list)
                        : NULL;
     if (list)
-        return take_list(request, list, why);
+        return adopt_list(request, list, why);
     if (request->message->part_count < 2 ||
         request->message->parts[1].bytes == 0) {
         *want_keys = true;
@@ -222,7 +222,7 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
     *wait = (struct gw__wait){.request = request, .slot = number};
     request->pending++;
     if (!gw__slot_serves(slot, now_ns)) {
-        gw__request_settle(request, now_ns, number, false);
+        gw__request_finish_slot(request, now_ns, number, false);
         return;
     }
     if (!server->config.no_dedupe) {
@@ -230,7 +230,7 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
         if (again == GW_PENDING)
             return;
         if (again != GW_EINVAL) {
-            gw__request_settle(request, now_ns, number, again == GW_OK);
+            gw__request_finish_slot(request, now_ns, number, again == GW_OK);
             return;
         }
     }
@@ -256,11 +256,11 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
         .waits = wait};
     if (gw__failpoint_err(GW__AT_PS_LOG) ||
         gw__slot_append(slot, now_ns, &like))
-        gw__request_settle(request, now_ns, number, false);
+        gw__request_finish_slot(request, now_ns, number, false);
     else {
         server->counts.push_keys += like.key_count;
-        slot->keys_asked += like.key_count;
-        slot->bytes_asked += like.key_count * sizeof(uint64_t) + like.bytes;
+        slot->keys_requested += like.key_count;
+        slot->bytes_requested += like.key_count * sizeof(uint64_t) + like.bytes;
     }
 }
 
@@ -288,5 +288,5 @@ void gw__serve_push(struct gw__server *server, uint64_t now_ns,
         before += segments[i].keys;
     }
     server->counts.pushes += server->counts.push_keys > logged;
-    gw__request_settle(request, now_ns, GW_PS_SLOTS_MAX, true);
+    gw__request_finish_slot(request, now_ns, GW_PS_SLOTS_MAX, true);
 }

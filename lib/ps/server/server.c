@@ -41,7 +41,7 @@ static void free_waiting(struct gw__waiting *list)
 {
     while (list->first) {
         struct gw__request *request = list->first;
-        gw__waiting_take(list, request);
+        gw__waiting_remove(list, request);
         gw__request_free(request);
     }
 }
@@ -140,7 +140,7 @@ const float *gw__server_values(struct gw__server *server, const void *data,
 
 /* ---- deferred work ---- */
 
-static void settle_clocks(struct gw__server *server, uint64_t now_ns)
+static void run_deferred(struct gw__server *server, uint64_t now_ns)
 {
     unsigned slots = server->routes.slot_count;
     while (slots > 0 &&
@@ -154,19 +154,19 @@ static void settle_clocks(struct gw__server *server, uint64_t now_ns)
                     gw__slot_append_round_commits(&server->slots[s], now_ns, g);
             if (!(clocks >> g & 1))
                 continue;
-            gw__clocks_look(server, now_ns, g);
+            gw__clocks_answer_ready(server, now_ns, g);
             gw__clocks_request_policy(server, now_ns, g);
         }
     }
-    if (server->look_at_pulls)
-        gw__pulls_look(server, now_ns);
+    if (server->pulls_due)
+        gw__pulls_answer_ready(server, now_ns);
 }
 
 /* ---- messages ---- */
 
 /* Servers accept messages only from members named by the controllers. */
-static bool is_colleague(const struct gw__server *server,
-                         const struct gw__message_in *message)
+static bool is_member_server(const struct gw__server *server,
+                             const struct gw__message_in *message)
 {
     if (server->config.no_terms)
         return message->from < GW_PS_NODES;
@@ -181,7 +181,7 @@ static void from_server(struct gw__server *server, uint64_t now_ns,
                         struct gw__message_in *message,
                         const struct gw__ps_head *head)
 {
-    if (!is_colleague(server, message))
+    if (!is_member_server(server, message))
         return;
     if (head->kind == GW__PS_APPEND)
         gw__on_append(server, now_ns, message, head);
@@ -193,15 +193,15 @@ static void from_server(struct gw__server *server, uint64_t now_ns,
         gw__on_copied(server, now_ns, message, head);
     else if (head->kind == GW__PS_CLOSED)
         gw__on_closed(server, now_ns, message, head);
-    else if (head->kind == GW__PS_DEDUP)
-        gw__on_dedup(server, now_ns, message, head);
+    else if (head->kind == GW__PS_APPLIED)
+        gw__on_applied(server, now_ns, message, head);
 }
 
 /* Workers check their values before a push. Each request has the number of
  * pushes that were refused because of this check. */
-static void note_nans(struct gw__server *server,
-                      const struct gw__message_in *message,
-                      const struct gw__ps_head *head)
+static void count_nans(struct gw__server *server,
+                       const struct gw__message_in *message,
+                       const struct gw__ps_head *head)
 {
     struct gw__nans *nans = gw__nans_of(server, message);
     if (!nans || head->nans <= nans->reported)
@@ -222,7 +222,7 @@ void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
         return;
     }
     if (head->kind <= GW__PS_CLOCK)
-        note_nans(server, message, head);
+        count_nans(server, message, head);
     switch ((enum gw__ps_kind)head->kind) {
     case GW__PS_PUSH:
     case GW__PS_PUSH_PULL:
@@ -239,7 +239,7 @@ void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
     case GW__PS_COPY:
     case GW__PS_COPIED:
     case GW__PS_CLOSED:
-    case GW__PS_DEDUP:
+    case GW__PS_APPLIED:
         from_server(server, now_ns, message, head);
         break;
     case GW__PS_REPLY:
@@ -248,7 +248,7 @@ void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
         break;
     }
     gw__message_in_release(message);
-    settle_clocks(server, now_ns);
+    run_deferred(server, now_ns);
 }
 
 /* ---- time ---- */
@@ -259,7 +259,7 @@ void gw__server_lease(struct gw__server *server, uint64_t now_ns,
     server->now_ns = now_ns;
     server->lease_until_ns = until_ns;
     if (until_ns <= now_ns)
-        server->look_at_pulls = true;
+        server->pulls_due = true;
 }
 
 void gw__server_tick(struct gw__server *server, uint64_t now_ns)
@@ -278,11 +278,11 @@ void gw__server_tick(struct gw__server *server, uint64_t now_ns)
             gw__clock_tick(slot, now_ns, g);
         }
     }
-    server->look_at_pulls |= server->pulls.count > 0;
+    server->pulls_due |= server->pulls.count > 0;
     if (server->clocks.count > 0)
         server->clocks_changed = (1U << GW_PS_GROUPS_MAX) - 1;
-    settle_clocks(server, now_ns);
-    gw__flush_notes(server, now_ns);
+    run_deferred(server, now_ns);
+    gw__replicate_notify(server, now_ns);
     gw__server_flush(server, now_ns);
 }
 
@@ -290,7 +290,7 @@ void gw__server_flush(struct gw__server *server, uint64_t now_ns)
 {
     server->now_ns = now_ns;
     gw__hogwild_collect(server, now_ns);
-    settle_clocks(server, now_ns);
+    run_deferred(server, now_ns);
     gw__flush_acks(server);
     gw__flush_copied(server);
     gw__round_commits_flush(server, now_ns);

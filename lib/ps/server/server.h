@@ -58,10 +58,11 @@ struct gw__server_config {
     bool ack_primary, no_dedupe, no_fencing;
     /* Switches fencing off: replicas obey an older primary, even a dead
      * member's, and do not report newer terms. Only the simulator sets this
-     * (cmd/world/servers), to show the purpose of the rules. */
+     * (cmd/simcluster/servers), to show the purpose of the rules. */
     bool no_terms;
-    struct gw__thread_pool *pool; /* for large updates, not owned; NULL: none */
-    bool hogwild;                 /* requires a pool: hogwild.h */
+    struct gw__thread_pool
+        *thread_pool; /* for large updates, not owned; NULL: none */
+    bool hogwild;     /* requires a pool: hogwild.h */
     void *callback_context;
     void (*callback)(void *context, float *row, const float *gradient,
                      unsigned width);

@@ -3,7 +3,7 @@
  * The server's internals.
  *
  *   server.c          messages, ticks, flushes
- *   server_news.c     membership updates
+ *   server_update.c   membership updates
  *   server_status.c
  *   request.c         a worker's request: progress of its slots, reply
  *   serve_push.c, serve_pull.c, serve_clock.c   requests of workers
@@ -17,7 +17,7 @@
 
 #include "ps/clock/straggler.h"
 #include "ps/slot/replicate.h"
-#include "ps/store/store_pool.h"
+#include "ps/store/store_parallel.h"
 
 enum {
     GW__TICK_NS = 5 * 1000 * 1000,
@@ -37,7 +37,7 @@ struct gw__buffer {
     size_t bytes;
     void *data;
 };
-struct gw__buffer *gw__buffer_take(struct gw__server *server, size_t bytes);
+struct gw__buffer *gw__buffer_acquire(struct gw__server *server, size_t bytes);
 /* The message's `back` callback. */
 void gw__buffer_back(void *buffer);
 void gw__buffers_fini(struct gw__server *server);
@@ -67,9 +67,9 @@ struct gw__request *gw__request_new(struct gw__server *server, uint64_t now_ns,
                                     const struct gw__ps_segment *segments);
 void gw__request_free(struct gw__request *request);
 /* One slot is done or has refused; the last one causes the reply. */
-void gw__request_settle(struct gw__request *request, uint64_t now_ns,
-                        unsigned slot, bool done);
-void gw__settle_waits(struct gw__server *server, uint64_t now_ns,
+void gw__request_finish_slot(struct gw__request *request, uint64_t now_ns,
+                             unsigned slot, bool done);
+void gw__finish_waits(struct gw__server *server, uint64_t now_ns,
                       struct gw__wait *waits, bool done);
 
 /* Waits for an entry that is already in the log. False: too many
@@ -100,7 +100,7 @@ struct gw__waiting {
     unsigned count;
 };
 void gw__waiting_add(struct gw__waiting *list, struct gw__request *request);
-void gw__waiting_take(struct gw__waiting *list, struct gw__request *request);
+void gw__waiting_remove(struct gw__waiting *list, struct gw__request *request);
 
 /* Refused pushes of one worker, because a value was not finite. */
 struct gw__nans {
@@ -125,9 +125,9 @@ struct gw__round_commits {
     struct gw__round_commit_ring *ring; /* NULL: none received yet */
     /* On the clock's primary: the progress of all slots. */
     /* newest round commit applied in the slot */
-    uint64_t seen[GW_PS_SLOTS_MAX];
-    uint64_t heard;   /* slots, as bits, that have reported */
-    uint64_t settled; /* all slots have applied this one */
+    uint64_t applied[GW_PS_SLOTS_MAX];
+    uint64_t reported;       /* slots, as bits, that have reported */
+    uint64_t applied_by_all; /* all slots have applied this one */
     uint64_t sent[GW_PS_NODES], sent_ns[GW_PS_NODES];
 };
 
@@ -163,15 +163,16 @@ struct gw__server {
     struct gw__waiting pulls, clocks;
     unsigned clocks_changed; /* groups, as bits */
     /* used with a policy */
-    struct gw__straggler_watch watches[GW_PS_GROUPS_MAX];
+    struct gw__straggler_monitor straggler_monitors[GW_PS_GROUPS_MAX];
     /* groups with round commits to append, as bits */
     unsigned round_commits_changed;
     struct gw_error clock_why; /* result of the last clock command */
-    bool look_at_pulls;        /* pulls may have become ready */
+    bool pulls_due;            /* pulls may have become ready */
     struct gw__buffer *buffers_free, *buffers_out;
     size_t buffers_bytes; /* total of the free ones */
-    bool notes_due, ending;
-    struct gw__hogwild_request *hogwild_jobs; /* not finished yet, newest first */
+    bool notify_due, ending;
+    struct gw__hogwild_update
+        *hogwild_updates; /* not finished yet, newest first */
     unsigned hogwild_count;
 
     /* Scratch memory, which grows as needed. */
@@ -223,10 +224,10 @@ const uint64_t *gw__request_segment_keys(const struct gw__request *request,
                                          unsigned segment, size_t before);
 /* Answers a pull if its slots are ready; otherwise the pull waits. */
 void gw__pull_answer(struct gw__request *request, uint64_t now_ns);
-void gw__pulls_look(struct gw__server *server, uint64_t now_ns);
+void gw__pulls_answer_ready(struct gw__server *server, uint64_t now_ns);
 /* Answers the waiting requests that a changed clock has made ready. */
-void gw__clocks_look(struct gw__server *server, uint64_t now_ns,
-                     unsigned group);
+void gw__clocks_answer_ready(struct gw__server *server, uint64_t now_ns,
+                             unsigned group);
 /* Asks the straggler policy if a round has ended. */
 void gw__clocks_request_policy(struct gw__server *server, uint64_t now_ns,
                                unsigned group);
@@ -247,9 +248,9 @@ void gw__round_commits_leadership(struct gw__server *server, unsigned group);
 void gw__on_closed(struct gw__server *server, uint64_t now_ns,
                    const struct gw__message_in *message,
                    const struct gw__ps_head *head);
-void gw__on_dedup(struct gw__server *server, uint64_t now_ns,
-                  const struct gw__message_in *message,
-                  const struct gw__ps_head *head);
+void gw__on_applied(struct gw__server *server, uint64_t now_ns,
+                    const struct gw__message_in *message,
+                    const struct gw__ps_head *head);
 /* Sends round commits to slots that lack them, and reports applied ones. */
 void gw__round_commits_flush(struct gw__server *server, uint64_t now_ns);
 /* The newest round commit that all slots have applied. */

@@ -13,8 +13,8 @@ static void slot_status(const struct gw__slot *slot,
                                          .term = slot->term,
                                          .last = slot->last,
                                          .committed = slot->committed,
-                                         .keys = slot->keys_asked,
-                                         .traffic = slot->bytes_asked,
+                                         .keys = slot->keys_requested,
+                                         .traffic = slot->bytes_requested,
                                          .bytes = slot->pending.bytes};
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++)
         if (slot->stores[t]) {

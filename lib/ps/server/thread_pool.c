@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * See thread_pool.h. One lock protects all fields: pieces and jobs are large,
- * so contention is low. Finished jobs are in a list of their own. `asked` is
+ * so contention is low. Finished jobs are in a list of their own. `has_done` is
  * set while there may be finished jobs that the owner has not seen, so that a
  * check without any costs no lock.
  */
@@ -14,37 +14,37 @@
 #include <stdlib.h>
 
 struct list {
-    struct gw__pool_job *first, *last;
+    struct gw__thread_pool_job *first, *last;
 };
 
 struct gw__thread_pool {
     unsigned threads;
     void (*notified)(void *context);
     void *context;
-    _Atomic bool requested;
+    _Atomic bool has_done;
 
     pthread_mutex_t lock; /* protects the following fields */
     pthread_cond_t work, rest;
     bool ends;
-    unsigned pieces, next_piece, open_pieces; /* of the current fork; 0: none */
-    void (*piece)(void *context, unsigned piece);
-    void *piece_context;
+    unsigned chunks, next_chunk, open_chunks; /* of the current fork; 0: none */
+    void (*chunk_work)(void *context, unsigned chunk);
+    void *chunk_context;
     struct list jobs, done;
     unsigned open_jobs; /* not finished */
 
     pthread_t ids[GW__THREAD_POOL_MAX];
 };
 
-static void add_job(struct list *list, struct gw__pool_job *job)
+static void add_job(struct list *list, struct gw__thread_pool_job *job)
 {
     job->next = NULL;
     *(list->first ? &list->last->next : &list->first) = job;
     list->last = job;
 }
 
-static struct gw__pool_job *shift(struct list *list)
+static struct gw__thread_pool_job *shift(struct list *list)
 {
-    struct gw__pool_job *job = list->first;
+    struct gw__thread_pool_job *job = list->first;
     if (job)
         list->first = job->next;
     return job;
@@ -52,26 +52,26 @@ static struct gw__pool_job *shift(struct list *list)
 
 /* ---- with the lock held, except during the work itself ---- */
 
-static void do_piece(struct gw__thread_pool *pool)
+static void do_chunk(struct gw__thread_pool *pool)
 {
-    unsigned piece = pool->next_piece++;
-    void (*work)(void *, unsigned) = pool->piece;
-    void *context = pool->piece_context;
+    unsigned chunk = pool->next_chunk++;
+    void (*work)(void *, unsigned) = pool->chunk_work;
+    void *context = pool->chunk_context;
     pthread_mutex_unlock(&pool->lock);
-    work(context, piece);
+    work(context, chunk);
     pthread_mutex_lock(&pool->lock);
-    if (--pool->open_pieces == 0)
+    if (--pool->open_chunks == 0)
         pthread_cond_signal(&pool->rest);
 }
 
 static void do_job(struct gw__thread_pool *pool)
 {
-    struct gw__pool_job *job = shift(&pool->jobs);
+    struct gw__thread_pool_job *job = shift(&pool->jobs);
     pthread_mutex_unlock(&pool->lock);
     job->work(job);
     pthread_mutex_lock(&pool->lock);
     add_job(&pool->done, job);
-    atomic_store_explicit(&pool->requested, true, memory_order_release);
+    atomic_store_explicit(&pool->has_done, true, memory_order_release);
     /* Called before the owner can learn that this was the last job. */
     if (pool->notified)
         pool->notified(pool->context);
@@ -79,13 +79,13 @@ static void do_job(struct gw__thread_pool *pool)
         pthread_cond_signal(&pool->rest);
 }
 
-static void *help(void *context)
+static void *run_thread(void *context)
 {
     struct gw__thread_pool *pool = context;
     pthread_mutex_lock(&pool->lock);
     while (!pool->ends) {
-        if (pool->next_piece < pool->pieces)
-            do_piece(pool);
+        if (pool->next_chunk < pool->chunks)
+            do_chunk(pool);
         else if (pool->jobs.first)
             do_job(pool);
         else
@@ -102,14 +102,15 @@ static enum gw_err start_threads(struct gw__thread_pool *pool, unsigned threads,
 {
     char what[32];
     snprintf(what, sizeof what, "thread %u of %u", pool->threads + 1, threads);
-    enum gw_err err =
-        gw__thread_start(&pool->ids[pool->threads], help, pool, what, why);
+    enum gw_err err = gw__thread_start(&pool->ids[pool->threads], run_thread,
+                                       pool, what, why);
     pool->threads += !err;
     return err;
 }
 
-enum gw_err gw__thread_pool_new(unsigned threads, void (*told)(void *context),
-                                void *context, struct gw__thread_pool **pool,
+enum gw_err gw__thread_pool_new(unsigned threads,
+                                void (*notified)(void *context), void *context,
+                                struct gw__thread_pool **pool,
                                 struct gw_error *why)
 {
     *pool = NULL;
@@ -119,7 +120,7 @@ enum gw_err gw__thread_pool_new(unsigned threads, void (*told)(void *context),
     struct gw__thread_pool *made = calloc(1, sizeof *made);
     if (!made)
         return gw_fail(why, GW_ENOMEM, "no memory for %u threads", threads);
-    made->notified = told;
+    made->notified = notified;
     made->context = context;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->work, NULL);
@@ -151,33 +152,33 @@ void gw__thread_pool_destroy(struct gw__thread_pool **pool)
     free(p);
 }
 
-unsigned gw__thread_pool_hands(const struct gw__thread_pool *pool)
+unsigned gw__thread_pool_threads(const struct gw__thread_pool *pool)
 {
     return pool->threads + 1;
 }
 
 /* ---- functions of the owner ---- */
 
-void gw__thread_pool_run(struct gw__thread_pool *pool, unsigned pieces,
-                         void (*work)(void *context, unsigned piece),
+void gw__thread_pool_run(struct gw__thread_pool *pool, unsigned chunks,
+                         void (*work)(void *context, unsigned chunk),
                          void *context)
 {
     pthread_mutex_lock(&pool->lock);
-    pool->piece = work;
-    pool->piece_context = context;
-    pool->next_piece = 0;
-    pool->pieces = pool->open_pieces = pieces;
+    pool->chunk_work = work;
+    pool->chunk_context = context;
+    pool->next_chunk = 0;
+    pool->chunks = pool->open_chunks = chunks;
     pthread_cond_broadcast(&pool->work);
-    while (pool->next_piece < pool->pieces)
-        do_piece(pool);
-    while (pool->open_pieces > 0)
+    while (pool->next_chunk < pool->chunks)
+        do_chunk(pool);
+    while (pool->open_chunks > 0)
         pthread_cond_wait(&pool->rest, &pool->lock);
-    pool->pieces = pool->next_piece = 0;
+    pool->chunks = pool->next_chunk = 0;
     pthread_mutex_unlock(&pool->lock);
 }
 
 void gw__thread_pool_post(struct gw__thread_pool *pool,
-                          struct gw__pool_job *job)
+                          struct gw__thread_pool_job *job)
 {
     pthread_mutex_lock(&pool->lock);
     add_job(&pool->jobs, job);
@@ -186,14 +187,15 @@ void gw__thread_pool_post(struct gw__thread_pool *pool,
     pthread_mutex_unlock(&pool->lock);
 }
 
-struct gw__pool_job *gw__thread_pool_take(struct gw__thread_pool *pool)
+struct gw__thread_pool_job *
+gw__thread_pool_pop_done(struct gw__thread_pool *pool)
 {
-    if (!atomic_load_explicit(&pool->requested, memory_order_acquire))
+    if (!atomic_load_explicit(&pool->has_done, memory_order_acquire))
         return NULL;
     pthread_mutex_lock(&pool->lock);
-    struct gw__pool_job *job = shift(&pool->done);
+    struct gw__thread_pool_job *job = shift(&pool->done);
     if (!pool->done.first)
-        atomic_store_explicit(&pool->requested, false, memory_order_relaxed);
+        atomic_store_explicit(&pool->has_done, false, memory_order_relaxed);
     pthread_mutex_unlock(&pool->lock);
     return job;
 }

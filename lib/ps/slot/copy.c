@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 1 << 20, WINDOW_BYTES = 8 << 20 };
+enum { COPY_BLOCK_BYTES = 1 << 20, WINDOW_BYTES = 8 << 20 };
 #define COPY_MAX ((uint64_t)1 << 40)
 
 struct gw__copy {
@@ -67,13 +67,13 @@ static bool begin_copy(struct gw__slot *slot, uint64_t now_ns,
     return true;
 }
 
-static void send_piece(struct gw__slot *slot, uint64_t now_ns)
+static void send_block(struct gw__slot *slot, uint64_t now_ns)
 {
     struct gw__copy *copy = slot->copy;
     uint64_t bytes = copy->total - copy->sent;
     gw__failpoint(GW__AT_PS_COPY);
-    if (bytes > PIECE_BYTES)
-        bytes = PIECE_BYTES;
+    if (bytes > COPY_BLOCK_BYTES)
+        bytes = COPY_BLOCK_BYTES;
     struct {
         struct gw__ps_head head;
         struct gw__copy_record record;
@@ -90,7 +90,7 @@ static void send_piece(struct gw__slot *slot, uint64_t now_ns)
     message.parts[1] = (struct gw__messenger_part){"", 0};
     message.parts[2] =
         (struct gw__messenger_part){copy->data + copy->sent, bytes};
-    message.lent = 1U << 2;
+    message.borrowed = 1U << 2;
     message.back = back;
     message.context = copy;
     copy->holds++;
@@ -103,7 +103,7 @@ static void pump(struct gw__slot *slot, uint64_t now_ns)
 {
     struct gw__copy *copy = slot->copy;
     while (copy->sent < copy->total && copy->sent - copy->acked < WINDOW_BYTES)
-        send_piece(slot, now_ns);
+        send_block(slot, now_ns);
 }
 
 static struct gw__peer *learner_of(struct gw__slot *slot)
@@ -117,7 +117,7 @@ static struct gw__peer *learner_of(struct gw__slot *slot)
 void gw__copy_tick(struct gw__slot *slot, uint64_t now_ns)
 {
     struct gw__peer *peer = learner_of(slot);
-    if (!peer || peer->synced || slot->fenced || !gw__slot_is_settled(slot))
+    if (!peer || peer->synced || slot->fenced || !gw__slot_is_caught_up(slot))
         return;
     if (slot->copy && slot->copy->node != peer->node)
         gw__copy_free(slot);

@@ -14,7 +14,7 @@ struct gw__entry *gw__entry_new(const struct gw__entry *like)
         return NULL;
     *entry = *like;
     entry->holds = 1;
-    entry->lent = 0;
+    entry->borrow_count = 0;
     if (entry->message)
         gw__message_in_hold(entry->message);
     if (entry->keys)
@@ -47,7 +47,7 @@ bool gw__entry_own(struct gw__entry *entry)
         memcpy(owned + keys, entry->data, entry->bytes);
     entry->data = owned + keys;
     entry->owned = owned;
-    if (entry->lent > 0)
+    if (entry->borrow_count > 0)
         entry->retired = entry->message;
     else
         gw__message_in_release(entry->message);
@@ -58,13 +58,13 @@ bool gw__entry_own(struct gw__entry *entry)
 void gw__entry_lend(struct gw__entry *entry)
 {
     entry->holds++;
-    entry->lent++;
+    entry->borrow_count++;
 }
 
 void gw__entry_back(void *context)
 {
     struct gw__entry *entry = context;
-    if (--entry->lent == 0) {
+    if (--entry->borrow_count == 0) {
         gw__message_in_release(entry->retired);
         entry->retired = NULL;
     }

@@ -29,8 +29,8 @@ struct gw__wait {
 };
 
 struct gw__entry {
-    unsigned holds; /* the log and messages */
-    unsigned lent;  /* messages that use `parcel` or `owned` */
+    unsigned holds;        /* the log and messages */
+    unsigned borrow_count; /* messages that use `parcel` or `owned` */
     enum gw__entry_kind kind;
     uint64_t index;
     /* For pushes. */

@@ -101,16 +101,16 @@ static void begin_leadership(struct gw__slot *slot,
                              const struct gw__append *record)
 {
     slot->leader_since = record->leader_since;
-    gw__slot_cut(slot, record->log_base);
+    gw__slot_truncate(slot, record->log_base);
     slot->matched =
         record->committed < slot->last ? record->committed : slot->last;
     if (slot->matched < slot->applied)
         slot->matched = slot->applied;
 }
 
-static void take_entry(struct gw__slot *slot, struct gw__message_in *message,
-                       const struct gw__ps_head *head,
-                       const struct gw__append *record)
+static void accept_entry(struct gw__slot *slot, struct gw__message_in *message,
+                         const struct gw__ps_head *head,
+                         const struct gw__append *record)
 {
     slot->ack_gap |= record->index > slot->matched + 1;
     if (record->index != slot->matched + 1 ||
@@ -169,7 +169,7 @@ static void on_record(struct gw__slot *slot, uint64_t now_ns,
     if (record->leader_since != slot->leader_since)
         begin_leadership(slot, record);
     if (record->index)
-        take_entry(slot, message, head, record);
+        accept_entry(slot, message, head, record);
     uint64_t committed =
         record->committed < slot->matched ? record->committed : slot->matched;
     if (committed > slot->committed)

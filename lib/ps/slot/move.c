@@ -49,7 +49,7 @@ static bool freeze(struct gw__slot *slot, uint64_t now_ns)
     slot->frozen = true;
     slot->frozen_ns = now_ns;
     gw__failpoint(GW__AT_PS_FREEZE);
-    slot->server->look_at_pulls = true;
+    slot->server->pulls_due = true;
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
         if (slot->clocks[g])
             slot->server->clocks_changed |= 1U << g;
@@ -93,7 +93,8 @@ void gw__move_tick(struct gw__slot *slot, uint64_t now_ns)
 {
     const struct gw__slot_route *route =
         &slot->server->routes.slots[slot->number];
-    if (slot->fenced || route->term != slot->term || !gw__slot_is_settled(slot))
+    if (slot->fenced || route->term != slot->term ||
+        !gw__slot_is_caught_up(slot))
         return;
     for (unsigned i = 0; i < slot->peer_count; i++) {
         struct gw__peer *peer = &slot->peers[i];

@@ -107,9 +107,9 @@ struct gw__pending_push *gw__pending_add(struct gw__pending *pending,
     return push;
 }
 
-struct gw__pending_item *gw__pending_take(struct gw__pending *pending,
-                                          unsigned group,
-                                          struct gw__work_item item)
+struct gw__pending_item *gw__pending_remove(struct gw__pending *pending,
+                                            unsigned group,
+                                            struct gw__work_item item)
 {
     struct gw__pending_item *before = NULL;
     for (struct gw__pending_item *s = pending->first; s;
@@ -178,8 +178,8 @@ static void get_push(struct gw__reader *reader, struct gw__pending *pending,
 void gw__get_pending(struct gw__reader *reader, struct gw__pending *pending,
                      unsigned slot, const uint8_t tables[GW_PS_TABLES_MAX])
 {
-    unsigned units = gw__get_u32(reader);
-    for (unsigned i = 0; i < units && !reader->bad; i++) {
+    unsigned items = gw__get_u32(reader);
+    for (unsigned i = 0; i < items && !reader->bad; i++) {
         unsigned group = gw__get_u8_below(reader, GW_PS_GROUPS_MAX);
         struct gw__work_item item = {.node =
                                          gw__get_u8_below(reader, GW_PS_NODES)};

@@ -40,9 +40,9 @@ struct gw__pending_item *gw__pending_find(const struct gw__pending *pending,
                                           unsigned group,
                                           struct gw__work_item item);
 /* Removes the unit from the list. NULL: the unit has no pushes here. */
-struct gw__pending_item *gw__pending_take(struct gw__pending *pending,
-                                          unsigned group,
-                                          struct gw__work_item item);
+struct gw__pending_item *gw__pending_remove(struct gw__pending *pending,
+                                            unsigned group,
+                                            struct gw__work_item item);
 /* Frees a removed unit; returns its number of pushes. */
 unsigned gw__pending_item_free(struct gw__pending_item *entry);
 

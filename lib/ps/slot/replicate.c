@@ -65,7 +65,7 @@ static void send_entry(struct gw__slot *slot, uint64_t now_ns,
     message.parts[2] = (struct gw__messenger_part){entry->data, entry->bytes};
     if (may_lend(slot, peer, entry)) {
         gw__entry_lend(entry);
-        message.lent = 1U << 1 | 1U << 2;
+        message.borrowed = 1U << 1 | 1U << 2;
         message.back = gw__entry_back;
         message.context = entry;
     }
@@ -74,8 +74,8 @@ static void send_entry(struct gw__slot *slot, uint64_t now_ns,
     gw__server_send(slot->server, &message);
 }
 
-static void send_notes(struct gw__server *server, unsigned node,
-                       const struct gw__append *records, unsigned count)
+static void send_notifications(struct gw__server *server, unsigned node,
+                               const struct gw__append *records, unsigned count)
 {
     struct {
         struct gw__ps_head head;
@@ -97,7 +97,7 @@ void gw__peer_pump(struct gw__slot *slot, uint64_t now_ns,
     if (slot->fenced)
         return;
     if (!peer->synced) {
-        slot->server->notes_due |= !peer->learner;
+        slot->server->notify_due |= !peer->learner;
         return;
     }
     if (peer->sent == peer->acked && peer->sent < slot->last)
@@ -142,19 +142,20 @@ void gw__replicate_tick(struct gw__slot *slot, uint64_t now_ns)
  * not answered in this leadership. The question is ignored by a peer without
  * the membership update of this leadership, such as the previous primary.
  * Pushes wait for the answer, so the question is repeated soon. */
-static bool wants_note(const struct gw__slot *slot, uint64_t now_ns,
-                       const struct gw__peer *peer)
+static bool must_notify(const struct gw__slot *slot, uint64_t now_ns,
+                        const struct gw__peer *peer)
 {
     uint64_t resend_ns = slot->server->config.resend_ns;
     if (peer->synced)
         return peer->notified < slot->committed ||
                (peer->knows < slot->committed &&
-                now_ns - peer->noted_ns >= resend_ns);
+                now_ns - peer->notified_ns >= resend_ns);
     return !peer->learner &&
            (peer->sent_ns == 0 || now_ns - peer->sent_ns >= resend_ns / 8);
 }
 
-static void note_node(struct gw__server *server, uint64_t now_ns, unsigned node)
+static void notify_node(struct gw__server *server, uint64_t now_ns,
+                        unsigned node)
 {
     struct gw__append records[GW_PS_SLOTS_MAX];
     unsigned count = 0;
@@ -163,34 +164,34 @@ static void note_node(struct gw__server *server, uint64_t now_ns, unsigned node)
         struct gw__peer *peer = slot->role == GW_PS_PRIMARY && !slot->fenced
                                     ? gw__slot_peer(slot, node)
                                     : NULL;
-        if (!peer || !wants_note(slot, now_ns, peer))
+        if (!peer || !must_notify(slot, now_ns, peer))
             continue;
         records[count++] = record_of(slot);
         peer->notified = slot->committed;
-        peer->noted_ns = now_ns;
+        peer->notified_ns = now_ns;
         if (!peer->synced)
             peer->sent_ns = now_ns;
     }
     if (count > 0)
-        send_notes(server, node, records, count);
+        send_notifications(server, node, records, count);
 }
 
-void gw__flush_notes(struct gw__server *server, uint64_t now_ns)
+void gw__replicate_notify(struct gw__server *server, uint64_t now_ns)
 {
-    server->notes_due = false;
+    server->notify_due = false;
     uint64_t nodes = 0;
     for (unsigned s = 0; s < server->routes.slot_count; s++)
         for (unsigned i = 0; i < server->slots[s].peer_count; i++)
             nodes |= UINT64_C(1) << server->slots[s].peers[i].node;
     for (unsigned node = 0; node < GW_PS_NODES; node++)
         if (nodes >> node & 1)
-            note_node(server, now_ns, node);
+            notify_node(server, now_ns, node);
 }
 
 /* ---- answers ---- */
 
-static void take_ack(struct gw__slot *slot, uint64_t now_ns,
-                     struct gw__peer *peer, const struct gw__appended *record)
+static void apply_ack(struct gw__slot *slot, uint64_t now_ns,
+                      struct gw__peer *peer, const struct gw__appended *record)
 {
     bool first = !peer->synced;
     if (peer->learner && !peer->synced)
@@ -234,6 +235,6 @@ void gw__on_appended(struct gw__server *server, uint64_t now_ns,
             slot->fenced = record->term;
         if (peer && record->leader_since == slot->leader_since &&
             record->matched <= slot->last)
-            take_ack(slot, now_ns, peer, record);
+            apply_ack(slot, now_ns, peer, record);
     }
 }

@@ -56,7 +56,7 @@ void gw__on_appended(struct gw__server *server, uint64_t now_ns,
                      const struct gw__message_in *message,
                      const struct gw__ps_head *head);
 /* Sends the newest commits to the peers, in one message per node. */
-void gw__flush_notes(struct gw__server *server, uint64_t now_ns);
+void gw__replicate_notify(struct gw__server *server, uint64_t now_ns);
 void gw__flush_acks(struct gw__server *server);
 struct gw__peer *gw__slot_peer(struct gw__slot *slot, unsigned node);
 

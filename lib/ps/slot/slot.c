@@ -99,7 +99,7 @@ bool gw__slot_serves(const struct gw__slot *slot, uint64_t now_ns)
            (server->config.no_fencing || now_ns < server->lease_until_ns);
 }
 
-bool gw__slot_is_settled(const struct gw__slot *slot)
+bool gw__slot_is_caught_up(const struct gw__slot *slot)
 {
     return slot->applied >= slot->log_base;
 }
@@ -225,8 +225,8 @@ static void lead(struct gw__slot *slot, uint64_t now_ns,
             if (slot->clocks[g])
                 gw__round_commits_leadership(slot->server, g);
         }
-        slot->dedup_due = true;
-        slot->server->look_at_pulls = true;
+        slot->report_due = true;
+        slot->server->pulls_due = true;
     }
     slot->role = GW_PS_PRIMARY;
     make_peers(slot, now_ns, route, same_leadership);
@@ -248,7 +248,7 @@ static void step_down(struct gw__slot *slot, uint64_t now_ns)
     slot->fenced = 0;
     slot->leader_since = 0;
     slot->matched = slot->applied;
-    slot->server->look_at_pulls = true;
+    slot->server->pulls_due = true;
     for (uint64_t i = slot->first; i <= slot->last; i++) {
         struct gw__entry *entry = gw__slot_entry(slot, i);
         struct gw__wait *waits = entry ? entry->waits : NULL;
@@ -259,7 +259,7 @@ static void step_down(struct gw__slot *slot, uint64_t now_ns)
         if (entry && entry->message && !gw__entry_own(entry))
             gw__server_trouble(slot->server, "slot %u: no memory for its log",
                                slot->number);
-        gw__settle_waits(slot->server, now_ns, waits, false);
+        gw__finish_waits(slot->server, now_ns, waits, false);
     }
 }
 
@@ -275,8 +275,8 @@ static void become_secondary(struct gw__slot *slot, uint64_t now_ns)
 }
 
 /* Updates the longest time without service, at the end of a freeze. */
-static void note_freeze(struct gw__slot *slot, uint64_t now_ns,
-                        enum gw_ps_role role)
+static void count_freeze(struct gw__slot *slot, uint64_t now_ns,
+                         enum gw_ps_role role)
 {
     uint64_t *most = &slot->server->counts.freeze_ns_max;
     if (slot->frozen && now_ns - slot->frozen_ns > *most)
@@ -292,7 +292,7 @@ void gw__slot_route(struct gw__slot *slot, uint64_t now_ns,
     if (route->term <= slot->route_term && !gone)
         return;
     slot->route_term = route->term;
-    note_freeze(slot, now_ns, role);
+    count_freeze(slot, now_ns, role);
     bool has = slot->role == GW_PS_PRIMARY || slot->role == GW_PS_SECONDARY ||
                (slot->role == GW_PS_LEARNER && slot->loaded);
     bool in_sync = role == GW_PS_PRIMARY || role == GW_PS_SECONDARY;

@@ -41,7 +41,7 @@ struct gw__peer {
     uint64_t acked, sent; /* through this entry */
     uint64_t notified;    /* commit index last sent to it */
     uint64_t knows;       /* commit index that it has reported */
-    uint64_t noted_ns;    /* time of the last note */
+    uint64_t notified_ns; /* time of the last note */
     /* a learner: `last` when commits began to wait for it */
     uint64_t need_from;
     uint64_t sent_ns; /* time of the last message */
@@ -75,9 +75,9 @@ struct gw__slot {
 
     uint64_t first, last; /* entries kept */
     uint64_t applied, committed;
-    uint64_t keys_asked;     /* as primary: keys in pulls and pushes */
-    uint64_t bytes_asked;    /* keys and values of these */
-    struct gw__entry **ring; /* entry i is at i % room */
+    uint64_t keys_requested;  /* as primary: keys in pulls and pushes */
+    uint64_t bytes_requested; /* keys and values of these */
+    struct gw__entry **ring;  /* entry i is at i % room */
     size_t room;
 
     /* The state. */
@@ -97,7 +97,7 @@ struct gw__slot {
     /* index of the newest WORKERS */
     uint64_t workers_appended[GW_PS_GROUPS_MAX];
     uint64_t prune_appended[GW_PS_GROUPS_MAX];
-    bool dedup_due; /* its applied round commits must be reported */
+    bool report_due; /* its applied round commits must be reported */
     bool frozen;
     uint64_t frozen_ns, proposed_ns;
     struct gw__copy *copy; /* to the learner */
@@ -126,7 +126,7 @@ struct gw__store *gw__slot_store(struct gw__slot *slot, unsigned table);
 /* True if the slot is served here now. Otherwise requests are refused. */
 bool gw__slot_serves(const struct gw__slot *slot, uint64_t now_ns);
 /* True if all entries from before this leadership are applied here. */
-bool gw__slot_is_settled(const struct gw__slot *slot);
+bool gw__slot_is_caught_up(const struct gw__slot *slot);
 
 /* ---- slot_log.c ---- */
 
@@ -140,7 +140,7 @@ gw__slot_append(struct gw__slot *slot, uint64_t now_ns, struct gw__entry *like);
  * entry is replaced. */
 GW_MUST_CHECK bool gw__slot_put(struct gw__slot *slot, struct gw__entry *entry);
 /* Drops the entries after `last`, which are not committed. */
-void gw__slot_cut(struct gw__slot *slot, uint64_t last);
+void gw__slot_truncate(struct gw__slot *slot, uint64_t last);
 /* Primary: computes the commit index from the followers' progress, and
  * applies. */
 void gw__slot_commit(struct gw__slot *slot, uint64_t now_ns);

@@ -47,8 +47,8 @@ static bool update(struct gw__slot *slot, const struct gw__entry *entry)
         gw__server_values(server, entry->data, count, entry->half);
     if (!values)
         return false;
-    gw__thread_pool_update(server->config.pool, store, places, entry->key_count,
-                           values, 1);
+    gw__store_update_parallel(server->config.thread_pool, store, places,
+                              entry->key_count, values, 1);
     return true;
 }
 

@@ -112,8 +112,9 @@ static void apply_sums(struct gw__slot *slot, unsigned group,
             if (p->keys->table == table)
                 count = sum_push(server, p, count);
     }
-    gw__thread_pool_update(server->config.pool, slot->stores[table],
-                           server->places, count, server->sums, commit->scale);
+    gw__store_update_parallel(server->config.thread_pool, slot->stores[table],
+                              server->places, count, server->sums,
+                              commit->scale);
     for (uint32_t i = 0; i < count; i++)
         server->marks[server->places[i]] = 0;
 }
@@ -125,9 +126,9 @@ static void apply_single(struct gw__slot *slot, unsigned group,
         gw__pending_find(&slot->pending, group, commit->items[0]);
     for (const struct gw__pending_push *p = entry ? entry->first : NULL; p;
          p = p->next)
-        gw__thread_pool_update(slot->server->config.pool,
-                               slot->stores[p->keys->table], p->keys->places,
-                               p->keys->count, p->values, commit->scale);
+        gw__store_update_parallel(slot->server->config.thread_pool,
+                                  slot->stores[p->keys->table], p->keys->places,
+                                  p->keys->count, p->values, commit->scale);
 }
 
 /* ---- dropped units ---- */
@@ -136,7 +137,7 @@ static void drop_work_item(struct gw__slot *slot, unsigned group,
                            struct gw__work_item item)
 {
     unsigned pushes =
-        gw__pending_item_free(gw__pending_take(&slot->pending, group, item));
+        gw__pending_item_free(gw__pending_remove(&slot->pending, group, item));
     if (slot->role == GW_PS_PRIMARY)
         slot->server->counts.dropped += pushes;
 }
@@ -191,7 +192,7 @@ static bool apply_round_commit(struct gw__slot *slot, unsigned group,
                 apply_sums(slot, group, commit, t);
     for (unsigned i = 0; i < commit->apply; i++)
         gw__pending_item_free(
-            gw__pending_take(&slot->pending, group, commit->items[i]));
+            gw__pending_remove(&slot->pending, group, commit->items[i]));
     for (unsigned i = 0; i < commit->drop; i++)
         drop_work_item(slot, group, commit->items[commit->apply + i]);
     slot->closed[group] = commit->number;
@@ -215,8 +216,8 @@ bool gw__slot_apply_round_commits(struct gw__slot *slot,
             return false;
     }
     if (slot->role == GW_PS_PRIMARY) {
-        slot->dedup_due = true;
-        slot->server->look_at_pulls = true;
+        slot->report_due = true;
+        slot->server->pulls_due = true;
     }
     return true;
 }
@@ -257,7 +258,7 @@ void gw__slot_append_round_commits(struct gw__slot *slot, uint64_t now_ns,
                                    unsigned group)
 {
     if (slot->role != GW_PS_PRIMARY || slot->frozen || slot->fenced ||
-        !gw__slot_is_settled(slot))
+        !gw__slot_is_caught_up(slot))
         return;
     uint64_t *appended = &slot->closed_appended[group];
     do {

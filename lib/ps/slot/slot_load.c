@@ -89,9 +89,9 @@ static enum gw_err load_table(struct gw__slot *slot, unsigned table,
     return gw__store_load(store, data, bytes, why);
 }
 
-static enum gw_err keep_aside(struct gw__slot *slot,
-                              const struct saved_table *table,
-                              struct gw_error *why)
+static enum gw_err keep_orphan(struct gw__slot *slot,
+                               const struct saved_table *table,
+                               struct gw_error *why)
 {
     struct gw__orphan *orphan = malloc(sizeof *orphan + table->bytes);
     if (!orphan)
@@ -125,7 +125,7 @@ static enum gw_err load_tables(struct gw__slot *slot, struct gw__reader *reader,
         enum gw_err err = number < GW_PS_TABLES_MAX
                               ? load_table(slot, number, &table.config,
                                            table.data, table.bytes, why)
-                              : keep_aside(slot, &table, why);
+                              : keep_orphan(slot, &table, why);
         if (err)
             return err;
     }

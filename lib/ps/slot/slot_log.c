@@ -44,7 +44,7 @@ static void drop_entry(struct gw__slot *slot, uint64_t index)
     struct gw__entry *entry = *at;
     *at = NULL;
     slot->server->log_bytes -= gw__entry_bytes(entry);
-    gw__settle_waits(slot->server, slot->server->now_ns, entry->waits, false);
+    gw__finish_waits(slot->server, slot->server->now_ns, entry->waits, false);
     entry->waits = NULL;
     gw__entry_release(entry);
 }
@@ -74,7 +74,7 @@ bool gw__slot_put(struct gw__slot *slot, struct gw__entry *entry)
     return true;
 }
 
-void gw__slot_cut(struct gw__slot *slot, uint64_t last)
+void gw__slot_truncate(struct gw__slot *slot, uint64_t last)
 {
     while (slot->last > last && slot->last > slot->applied) {
         uint64_t index = slot->last;
@@ -102,7 +102,7 @@ static enum gw_err apply_at_once(struct gw__slot *slot, uint64_t now_ns,
     slot->first = slot->last + 1;
     if (!like->waits || !gw__hogwild_join(slot, like->node, like->incarnation,
                                           like->sequence, like->waits))
-        gw__settle_waits(slot->server, now_ns, like->waits, true);
+        gw__finish_waits(slot->server, now_ns, like->waits, true);
     return GW_OK;
 }
 
@@ -150,7 +150,7 @@ void gw__slot_commit(struct gw__slot *slot, uint64_t now_ns)
             all = slot->peers[i].acked;
     if (all > slot->committed) {
         slot->committed = all;
-        slot->server->notes_due = true;
+        slot->server->notify_due = true;
         gw__failpoint(GW__AT_PS_COMMITTED);
     }
     gw__slot_advance(slot, now_ns);
@@ -179,7 +179,7 @@ static bool is_needed_later(const struct gw__slot *slot, uint64_t index)
 
 void gw__slot_advance(struct gw__slot *slot, uint64_t now_ns)
 {
-    bool settled = gw__slot_is_settled(slot);
+    bool was_caught_up = gw__slot_is_caught_up(slot);
     while (slot->applied < slot->last) {
         struct gw__entry *entry = gw__slot_entry(slot, slot->applied + 1);
         if (!entry || !may_apply(slot, entry))
@@ -193,9 +193,9 @@ void gw__slot_advance(struct gw__slot *slot, uint64_t now_ns)
         gw__failpoint(GW__AT_PS_APPLIED);
         struct gw__wait *waits = entry->waits;
         entry->waits = NULL;
-        gw__settle_waits(slot->server, now_ns, waits, true);
+        gw__finish_waits(slot->server, now_ns, waits, true);
     }
-    slot->server->look_at_pulls |= !settled && gw__slot_is_settled(slot);
+    slot->server->pulls_due |= !was_caught_up && gw__slot_is_caught_up(slot);
     gw__slot_trim(slot);
 }
 

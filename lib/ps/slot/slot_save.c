@@ -93,7 +93,7 @@ uint64_t gw__slot_digest(struct gw__slot *slot)
         if (slot->clocks[g])
             gw__clock_status(slot->clocks[g], &clock);
         gw__put_u64(&writer, clock.closed);
-        gw__put_u64(&writer, clock.units);
+        gw__put_u64(&writer, clock.work_items);
     }
     gw__put_dedup(&writer, &slot->dedup);
     gw__put_pending(&writer, &slot->pending);

@@ -150,16 +150,16 @@ static enum gw_err open_all(int folder, const char *directory,
                             struct gw__snapshot *snapshot, struct gw_error *why)
 {
     struct manifest manifest = {0};
-    struct gw_error inner;
+    struct gw_error cause;
     enum gw_err err = read_manifest(folder, directory, &manifest, why);
     if (err)
         return err;
     snapshot->mark = manifest.mark;
     snapshot->slot_count = manifest.slot_count;
     for (unsigned slot = 0; !err && slot < manifest.slot_count; slot++)
-        err = open_slot(folder, &manifest, slot, snapshot, &inner);
+        err = open_slot(folder, &manifest, slot, snapshot, &cause);
     if (err)
-        gw_fail(why, err, "snapshot %s: %s", directory, inner.text);
+        gw_fail(why, err, "snapshot %s: %s", directory, cause.text);
     return err;
 }
 

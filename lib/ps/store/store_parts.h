@@ -5,7 +5,7 @@
  *   store.c         creation, updates, reads
  *   store_memory.c  memory for the arena of rows and the keys
  *   store_relaxed.c concurrent updates and reads
- *   store_pool.c    updates and reads by several threads
+ *   store_parallel.c updates and reads by several threads
  *   store_find.c    lookup of places by key
  *   store_save.c    bytes and digest
  *

@@ -163,8 +163,8 @@ static enum gw_err check_saved(const struct gw__store *store, const void *data,
 }
 
 /* Refuses duplicate keys. */
-static bool take_keys(struct gw__store *store, const unsigned char *keys,
-                      uint32_t rows)
+static bool insert_keys(struct gw__store *store, const unsigned char *keys,
+                        uint32_t rows)
 {
     for (uint32_t i = 0; i < rows; i++) {
         uint64_t key;
@@ -185,7 +185,7 @@ static enum gw_err load_keys(struct gw__store *store, const unsigned char *keys,
         !gw__store_blocks_reserve(store, rows))
         return gw_fail(why, GW_ENOMEM, "table \"%s\": %u saved rows", name,
                        rows);
-    if (take_keys(store, keys, rows))
+    if (insert_keys(store, keys, rows))
         return GW_OK;
     gw__store_forget(store);
     return gw_fail(why, GW_EDATA,

@@ -56,7 +56,7 @@ struct constants {
 
 typedef void formula(const struct constants *c, struct lanes *x);
 
-struct rule {
+struct row_kernel {
     unsigned states; /* arrays of state */
     formula *formula;
 };
@@ -78,46 +78,49 @@ INLINE void put(float *p, size_t lanes, f32 x)
 }
 
 /* Processes `lanes` columns of one row: a whole vector or one. */
-INLINE void step(struct rule rule, const struct constants *c, float *row,
-                 const float *gradient, size_t width, float scale, size_t lanes)
+INLINE void step(struct row_kernel kernel, const struct constants *c,
+                 float *row, const float *gradient, size_t width, float scale,
+                 size_t lanes)
 {
     struct lanes x = {.w = get(row, lanes), .g = get(gradient, lanes) * scale};
-    if (rule.states > 0)
+    if (kernel.states > 0)
         x.a = get(row + width, lanes);
-    if (rule.states > 1)
+    if (kernel.states > 1)
         x.b = get(row + 2 * width, lanes);
-    rule.formula(c, &x);
+    kernel.formula(c, &x);
     put(row, lanes, x.w);
-    if (rule.states > 0)
+    if (kernel.states > 0)
         put(row + width, lanes, x.a);
-    if (rule.states > 1)
+    if (kernel.states > 1)
         put(row + 2 * width, lanes, x.b);
 }
 
-INLINE void update_row(struct rule rule, const struct constants *c, float *row,
-                       const float *gradient, size_t width, float scale)
+INLINE void update_row(struct row_kernel kernel, const struct constants *c,
+                       float *row, const float *gradient, size_t width,
+                       float scale)
 {
     size_t j = 0;
 #pragma GCC unroll 4
     for (; j + LANES <= width; j += LANES)
-        step(rule, c, row + j, gradient + j, width, scale, LANES);
+        step(kernel, c, row + j, gradient + j, width, scale, LANES);
     for (; j < width; j++)
-        step(rule, c, row + j, gradient + j, width, scale, 1);
+        step(kernel, c, row + j, gradient + j, width, scale, 1);
 }
 
 /* Rows without state are processed as one long row. */
-INLINE void update_rows(struct rule rule, const struct gw__update_run *run,
+INLINE void update_rows(struct row_kernel kernel,
+                        const struct gw__update_run *run,
                         const struct constants *c)
 {
     size_t width = run->updater->config.width, count = run->count;
-    size_t stride = width + rule.states * width;
-    if (rule.states == 0) {
+    size_t stride = width + kernel.states * width;
+    if (kernel.states == 0) {
         width *= count;
         count = 1;
     }
     for (size_t i = 0; i < count; i++)
-        update_row(rule, c, run->rows + i * stride, run->gradients + i * width,
-                   width, run->scale);
+        update_row(kernel, c, run->rows + i * stride,
+                   run->gradients + i * width, width, run->scale);
 }
 
 INLINE struct constants constants_of(const struct gw_ps_table_config *config)
@@ -137,7 +140,7 @@ INLINE struct constants constants_of(const struct gw_ps_table_config *config)
     static void name(struct gw__update_run *run)                               \
     {                                                                          \
         struct constants c = constants_of(&run->updater->config);              \
-        update_rows((struct rule){states, formula}, run, &c);                  \
+        update_rows((struct row_kernel){states, formula}, run, &c);            \
     }
 
 INLINE void add_formula(const struct constants *c, struct lanes *x)
@@ -196,7 +199,7 @@ static void adam(struct gw__update_run *run)
             run->adam = gw__adam_correct(config, *t);
         c.rate = run->adam.rate;
         c.v_scale = run->adam.v_scale;
-        update_row((struct rule){2, adam_formula}, &c, row,
+        update_row((struct row_kernel){2, adam_formula}, &c, row,
                    run->gradients + i * width, width, run->scale);
     }
 }
@@ -225,7 +228,7 @@ static void ftrl(struct gw__update_run *run)
     struct constants c = constants_of(config);
     c.per_rate = 1 / c.rate;
     c.base = config->beta * c.per_rate + c.l2;
-    update_rows((struct rule){2, ftrl_formula}, run, &c);
+    update_rows((struct row_kernel){2, ftrl_formula}, run, &c);
 }
 
 /* ---- values that are not finite ---- */

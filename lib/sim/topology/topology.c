@@ -61,12 +61,12 @@ const char *gw_rank_order_name(enum gw_rank_order order)
 
 enum gw_rank_order gw_topology_default_order(const struct gw_topology *topology)
 {
-    bool says =
+    bool is_set =
         topology->default_order != GW_ORDER_FILE || topology->listed_count > 0;
-    return says ? topology->default_order : GW_ORDER_RACKS;
+    return is_set ? topology->default_order : GW_ORDER_RACKS;
 }
 
-static void deal_racks(struct gw_topology *t)
+static void order_by_racks(struct gw_topology *t)
 {
     t->ranks = 0;
     for (unsigned h = 0; h < t->host_count; h++)
@@ -80,16 +80,16 @@ static uint32_t next_in_rack(const struct gw_topology *t, struct gw__rack *rack)
     for (unsigned tried = 0; tried < rack->count; tried++) {
         uint32_t host = rack->first + rack->turn;
         rack->turn = (rack->turn + 1) % rack->count;
-        if (t->hosts[host].placed < t->hosts[host].ranks)
+        if (t->hosts[host].assigned < t->hosts[host].ranks)
             return host;
     }
     return UINT32_MAX;
 }
 
-static void deal_interleaved(struct gw_topology *t)
+static void order_interleaved(struct gw_topology *t)
 {
     for (unsigned h = 0; h < t->host_count; h++)
-        t->hosts[h].placed = 0;
+        t->hosts[h].assigned = 0;
     for (unsigned r = 0; r < t->rack_count; r++)
         t->racks[r].turn = 0;
     for (t->ranks = 0; t->ranks < t->capacity;)
@@ -97,7 +97,7 @@ static void deal_interleaved(struct gw_topology *t)
             uint32_t host = next_in_rack(t, &t->racks[r]);
             if (host == UINT32_MAX)
                 continue;
-            t->hosts[host].placed++;
+            t->hosts[host].assigned++;
             t->host_of[t->ranks++] = host;
         }
 }
@@ -109,13 +109,13 @@ void gw_topology_order(struct gw_topology *topology, enum gw_rank_order order)
         order = gw_topology_default_order(t);
     switch (order) {
     case GW_ORDER_RACKS:
-        deal_racks(t);
+        order_by_racks(t);
         break;
     case GW_ORDER_INTERLEAVED:
-        deal_interleaved(t);
+        order_interleaved(t);
         break;
     case GW_ORDER_RING:
-        deal_racks(t);
+        order_by_racks(t);
         gw__ring_order(t);
         break;
     case GW_ORDER_FILE:
@@ -179,12 +179,13 @@ const char *gw_topology_rack(const struct gw_topology *topology, unsigned rank)
 /* ---- links ---- */
 
 /* Settings that are missing for a single link have the default's values. */
-static struct gw__topology_line line_of(const struct gw__topology_line *own,
-                                        const struct gw__topology_line *usual)
+static struct gw__link_settings
+with_defaults(const struct gw__link_settings *own,
+              const struct gw__link_settings *usual)
 {
-    const struct gw__topology_line *rated =
+    const struct gw__link_settings *rated =
         own->has_rate || own->under ? own : usual;
-    return (struct gw__topology_line){
+    return (struct gw__link_settings){
         .has_rate = rated->has_rate,
         .rate = rated->rate,
         .over = rated->over,
@@ -200,7 +201,7 @@ static uint64_t share_of_nics(const struct gw_topology *t,
 {
     double sum = 0, most = 0x1p62;
     for (unsigned h = rack->first; h < rack->first + rack->count; h++) {
-        struct gw__topology_line nic = line_of(&t->hosts[h].nic, &t->nic);
+        struct gw__link_settings nic = with_defaults(&t->hosts[h].nic, &t->nic);
         if (nic.rate == 0)
             return 0;
         sum += (double)nic.rate;
@@ -211,19 +212,20 @@ static uint64_t share_of_nics(const struct gw_topology *t,
                         : UINT64_C(1) << 62;
 }
 
-enum gw_err gw__topology_settle(struct gw_topology *t, struct gw_error *why)
+enum gw_err gw__topology_finish(struct gw_topology *t, struct gw_error *why)
 {
     for (unsigned r = 0; r < t->rack_count; r++) {
         struct gw__rack *rack = &t->racks[r];
-        struct gw__topology_line line = line_of(&rack->uplink, &t->uplink);
-        if (line.under)
-            line.rate = share_of_nics(t, rack, line.over, line.under);
-        else if (!line.has_rate)
-            line.rate = share_of_nics(t, rack, 1, 1);
-        rack->settled = line;
+        struct gw__link_settings uplink =
+            with_defaults(&rack->uplink, &t->uplink);
+        if (uplink.under)
+            uplink.rate = share_of_nics(t, rack, uplink.over, uplink.under);
+        else if (!uplink.has_rate)
+            uplink.rate = share_of_nics(t, rack, 1, 1);
+        rack->resolved = uplink;
     }
-    gw__fabric_settle(&t->fabric, &t->nic);
-    if (t->fabric.kind == GW__GRAPH && gw__graph_settle(t, why))
+    gw__fabric_resolve(&t->fabric, &t->nic);
+    if (t->fabric.kind == GW__GRAPH && gw__graph_compute_routes(t, why))
         return why->code;
     t->host_of = malloc(t->capacity * sizeof *t->host_of);
     if (!t->host_of)
@@ -257,7 +259,7 @@ void gw_topology_link(const struct gw_topology *topology, unsigned index,
 {
     const struct gw_topology *t = topology;
     unsigned racks_begin = HOST_LINKS * t->host_count;
-    struct gw__topology_line line;
+    struct gw__link_settings settings;
     assert(index < gw_topology_links(t));
     if (index >= racks_begin && t->fabric.kind == GW__GRAPH) {
         gw__graph_link(t, index - racks_begin, link);
@@ -269,7 +271,7 @@ void gw_topology_link(const struct gw_topology *topology, unsigned index,
     }
     if (index >= racks_begin) {
         unsigned rack = (index - racks_begin) / RACK_LINKS;
-        line = t->racks[rack].settled;
+        settings = t->racks[rack].resolved;
         *link = (struct gw_topology_link){
             .kind = GW_LINK_UPLINK,
             .out = (index - racks_begin) % RACK_LINKS == 0,
@@ -277,15 +279,15 @@ void gw_topology_link(const struct gw_topology *topology, unsigned index,
     } else {
         unsigned host = index / HOST_LINKS, part = index % HOST_LINKS;
         bool inner = part == 2;
-        line = inner ? line_of(&t->hosts[host].inner, &t->inner)
-                     : line_of(&t->hosts[host].nic, &t->nic);
+        settings = inner ? with_defaults(&t->hosts[host].inner, &t->inner)
+                         : with_defaults(&t->hosts[host].nic, &t->nic);
         *link = (struct gw_topology_link){.kind = inner ? GW_LINK_INNER
                                                         : GW_LINK_NIC,
                                           .out = part == 0,
                                           .owner = host};
     }
-    link->rate = line.rate;
-    link->latency_ns = line.latency_ns;
+    link->rate = settings.rate;
+    link->latency_ns = settings.latency_ns;
 }
 
 void gw_topology_link_name(const struct gw_topology *topology, unsigned index,
@@ -315,7 +317,7 @@ void gw_topology_link_name(const struct gw_topology *topology, unsigned index,
 }
 
 unsigned gw_topology_path(const struct gw_topology *topology, unsigned src,
-                          unsigned dst, unsigned links[GW_WAY_MAX])
+                          unsigned dst, unsigned links[GW_PATH_LINKS_MAX])
 {
     const struct gw_topology *t = topology;
     assert(src < t->ranks && dst < t->ranks);
@@ -327,14 +329,14 @@ unsigned gw_topology_path(const struct gw_topology *topology, unsigned src,
         return count;
     }
     if (t->fabric.kind == GW__GRAPH) {
-        count = gw__graph_way(t, from, to, links);
+        count = gw__graph_path(t, from, to, links);
         for (unsigned i = 0; i < count; i++)
             links[i] += racks_begin;
         return count;
     }
     links[count++] = HOST_LINKS * from;
     if (t->fabric.kind != GW__RACKS) {
-        unsigned inside = gw__fabric_way(&t->fabric, from, to, links + count);
+        unsigned inside = gw__fabric_path(&t->fabric, from, to, links + count);
         for (unsigned i = 0; i < inside; i++)
             links[count++] += racks_begin;
     } else if (from_rack != to_rack) {
@@ -345,10 +347,10 @@ unsigned gw_topology_path(const struct gw_topology *topology, unsigned src,
     return count;
 }
 
-void gw_topology_way_sum(const struct gw_topology *topology, unsigned src,
-                         unsigned dst, uint64_t *rate, uint64_t *latency_ns)
+void gw_topology_path_sum(const struct gw_topology *topology, unsigned src,
+                          unsigned dst, uint64_t *rate, uint64_t *latency_ns)
 {
-    unsigned links[GW_WAY_MAX];
+    unsigned links[GW_PATH_LINKS_MAX];
     unsigned count = gw_topology_path(topology, src, dst, links);
     *rate = *latency_ns = 0;
     for (unsigned i = 0; i < count; i++) {

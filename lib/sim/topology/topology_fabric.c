@@ -61,8 +61,8 @@ void gw__fabric_link(const struct gw__fabric *f, unsigned index,
         .owner = torus    ? index / (2 * f->dimensions)
                  : uplink ? index / 2 / half(f)
                           : (index - 2 * hosts) / 2 / half(f) / half(f),
-        .rate = f->settled.rate,
-        .latency_ns = f->settled.latency_ns,
+        .rate = f->resolved.rate,
+        .latency_ns = f->resolved.latency_ns,
     };
 }
 
@@ -72,21 +72,21 @@ void gw__fabric_link_name(const struct gw_topology *t, unsigned index,
     static const char axes[] = "xyz";
     const struct gw__fabric *f = &t->fabric;
     unsigned hosts = gw__fabric_hosts(f), m = half(f);
-    const char *way = index % 2 ? "in" : "out";
+    const char *direction = index % 2 ? "in" : "out";
     if (f->kind == GW__TORUS)
         snprintf(out, 64, "%s %c%c", t->hosts[index / (2 * f->dimensions)].name,
                  index % 2 ? '-' : '+', axes[index / 2 % f->dimensions]);
     else if (index < 2 * hosts)
         snprintf(out, 64, "%s uplink %u %s", t->racks[index / 2 / m].name,
-                 index / 2 % m, way);
+                 index / 2 % m, direction);
     else
         snprintf(out, 64, "pod %u upper %u core %u %s",
                  (index - 2 * hosts) / 2 / m / m,
-                 (index - 2 * hosts) / 2 / m % m, index / 2 % m, way);
+                 (index - 2 * hosts) / 2 / m % m, index / 2 % m, direction);
 }
 
-static unsigned fat_tree_way(const struct gw__fabric *f, unsigned from,
-                             unsigned to, unsigned *links)
+static unsigned fat_tree_path(const struct gw__fabric *f, unsigned from,
+                              unsigned to, unsigned *links)
 {
     unsigned m = half(f), count = 0, hosts = gw__fabric_hosts(f);
     unsigned from_edge = from / m, to_edge = to / m;
@@ -102,8 +102,8 @@ static unsigned fat_tree_way(const struct gw__fabric *f, unsigned from,
     return count;
 }
 
-static unsigned torus_way(const struct gw__fabric *f, unsigned from,
-                          unsigned to, unsigned *links)
+static unsigned torus_path(const struct gw__fabric *f, unsigned from,
+                           unsigned to, unsigned *links)
 {
     unsigned count = 0, stride = 1, at = from;
     for (unsigned d = 0; d < f->dimensions; d++) {
@@ -121,22 +121,22 @@ static unsigned torus_way(const struct gw__fabric *f, unsigned from,
     return count;
 }
 
-unsigned gw__fabric_way(const struct gw__fabric *f, unsigned from, unsigned to,
-                        unsigned *links)
+unsigned gw__fabric_path(const struct gw__fabric *f, unsigned from, unsigned to,
+                         unsigned *links)
 {
-    return f->kind == GW__TORUS ? torus_way(f, from, to, links)
-                                : fat_tree_way(f, from, to, links);
+    return f->kind == GW__TORUS ? torus_path(f, from, to, links)
+                                : fat_tree_path(f, from, to, links);
 }
 
-void gw__fabric_settle(struct gw__fabric *f,
-                       const struct gw__topology_line *nic)
+void gw__fabric_resolve(struct gw__fabric *f,
+                        const struct gw__link_settings *nic)
 {
-    struct gw__topology_line line = f->line;
-    if (line.under || !line.has_rate) {
-        double over = line.under ? line.over : 1;
-        double under = line.under ? line.under : 1;
+    struct gw__link_settings link = f->link;
+    if (link.under || !link.has_rate) {
+        double over = link.under ? link.over : 1;
+        double under = link.under ? link.under : 1;
         double rate = (double)nic->rate * under / over;
-        line.rate = nic->rate == 0 ? 0 : rate < 1 ? 1 : (uint64_t)llround(rate);
+        link.rate = nic->rate == 0 ? 0 : rate < 1 ? 1 : (uint64_t)llround(rate);
     }
-    f->settled = line;
+    f->resolved = link;
 }

@@ -6,18 +6,19 @@
 
 bool gw__fat_tree_read(struct gw__words *words, struct gw__fabric *fabric)
 {
-    struct gw__settings said;
+    struct gw__settings settings;
     size_t at = words->word;
     if (!gw__settings_read(words,
                            GW__PORTS | GW__LEVELS | GW__RATE | GW__LATENCY |
                                GW__OVERSUBSCRIPTION,
-                           &said))
+                           &settings))
         return false;
-    *fabric = (struct gw__fabric){.kind = GW__FAT_TREE,
-                                  .k = said.ports,
-                                  .levels = said.levels ? said.levels : 3,
-                                  .line = said.line};
-    return said.ports > 0 ||
+    *fabric =
+        (struct gw__fabric){.kind = GW__FAT_TREE,
+                            .k = settings.ports,
+                            .levels = settings.levels ? settings.levels : 3,
+                            .link = settings.link};
+    return settings.ports > 0 ||
            gw__source_fail(&words->source, at,
                            "a fat tree needs k=, the ports per switch");
 }
@@ -26,10 +27,10 @@ bool gw__fat_tree_read(struct gw__words *words, struct gw__fabric *fabric)
 static bool fits(struct gw__words *words, size_t at,
                  const struct gw__fabric *fabric)
 {
-    uint64_t hosts = 1, way = 0;
+    uint64_t hosts = 1, hops = 0;
     for (unsigned d = 0; d < fabric->dimensions; d++) {
         hosts *= fabric->size[d];
-        way += fabric->size[d] / 2;
+        hops += fabric->size[d] / 2;
     }
     if (hosts == 0)
         return gw__source_fail(&words->source, at,
@@ -38,9 +39,10 @@ static bool fits(struct gw__words *words, size_t at,
         return gw__source_fail(&words->source, at,
                                "a topology can have at most %d hosts",
                                GW_HOSTS_MAX);
-    return way + 2 <= GW_WAY_MAX ||
+    return hops + 2 <= GW_PATH_LINKS_MAX ||
            gw__source_fail(&words->source, at,
-                           "a path can have at most %d links", GW_WAY_MAX);
+                           "a path can have at most %d links",
+                           GW_PATH_LINKS_MAX);
 }
 
 /* "8x8x4" */
@@ -65,12 +67,12 @@ static bool read_sizes(struct gw__words *words, struct gw__fabric *fabric)
 
 bool gw__torus_read(struct gw__words *words, struct gw__fabric *fabric)
 {
-    struct gw__settings said = {0};
+    struct gw__settings settings = {0};
     *fabric = (struct gw__fabric){.kind = GW__TORUS, .size = {1, 1, 1}};
     if (!read_sizes(words, fabric) ||
         (!gw__at_line_end(words) &&
-         !gw__settings_read(words, GW__RATE | GW__LATENCY, &said)))
+         !gw__settings_read(words, GW__RATE | GW__LATENCY, &settings)))
         return false;
-    fabric->line = said.line;
+    fabric->link = settings.link;
     return true;
 }

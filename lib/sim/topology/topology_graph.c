@@ -37,8 +37,8 @@ void gw__graph_link(const struct gw_topology *t, unsigned index,
         .out = index % 2 == 0,
         .owner = index % 2 ? edge->b : edge->a,
         .word = t->graph.kinds[edge->kind],
-        .rate = edge->line.rate,
-        .latency_ns = edge->line.latency_ns,
+        .rate = edge->link.rate,
+        .latency_ns = edge->link.latency_ns,
     };
 }
 
@@ -91,7 +91,7 @@ static void extend(struct search *s, uint32_t node)
         const struct gw__edge *edge = &g->edges[l / 2];
         uint32_t to = l % 2 ? edge->a : edge->b;
         uint64_t cost = s->cost[node] + 1 +
-                        gw__link_cost(edge->line.rate, edge->line.latency_ns);
+                        gw__link_cost(edge->link.rate, edge->link.latency_ns);
         if (edge->kind + 1 != g->left_out && cost < s->cost[to]) {
             s->cost[to] = cost;
             s->via[to] = l;
@@ -166,7 +166,8 @@ static enum gw_err find_routes(struct gw_topology *t, struct gw_error *why)
     return err;
 }
 
-enum gw_err gw__graph_settle(struct gw_topology *t, struct gw_error *why)
+enum gw_err gw__graph_compute_routes(struct gw_topology *t,
+                                     struct gw_error *why)
 {
     struct gw__graph *g = &t->graph;
     g->via = malloc((size_t)t->host_count * g->node_count * sizeof *g->via);
@@ -175,8 +176,8 @@ enum gw_err gw__graph_settle(struct gw_topology *t, struct gw_error *why)
     return find_routes(t, why);
 }
 
-unsigned gw__graph_way(const struct gw_topology *t, unsigned from, unsigned to,
-                       unsigned *links)
+unsigned gw__graph_path(const struct gw_topology *t, unsigned from, unsigned to,
+                        unsigned *links)
 {
     const struct gw__graph *g = &t->graph;
     const uint32_t *via = g->via + (size_t)from * g->node_count;

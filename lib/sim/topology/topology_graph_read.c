@@ -27,7 +27,7 @@ struct builder {
 
 /* ---- nodes ---- */
 
-static bool take_node(void *context, const char *name, size_t at)
+static bool add_node(void *context, const char *name, size_t at)
 {
     struct builder *b = context;
     struct gw__source *source = &b->words->source;
@@ -75,7 +75,7 @@ static bool read_nodes(struct builder *b, size_t at)
             if (gw__at_line_end(words) || is_kind(words, &b->kind))
                 return gw__expected(words, words->word, "a node's name");
         }
-        if (!gw__names_read(words, words->word, words->end, take_node, b) ||
+        if (!gw__names_read(words, words->word, words->end, add_node, b) ||
             !gw__next_word(words))
             return false;
     }
@@ -86,7 +86,7 @@ static bool read_nodes(struct builder *b, size_t at)
 
 /* ---- server ---- */
 
-static bool take_server(void *context, const char *name, size_t at)
+static bool add_server_rack(void *context, const char *name, size_t at)
 {
     struct builder *b = context;
     struct gw_topology *t = b->t;
@@ -101,7 +101,7 @@ static bool take_server(void *context, const char *name, size_t at)
 }
 
 /* NAME ...: in words, the last one with a colon. */
-static bool read_names(struct builder *b, gw__take_name *take)
+static bool read_names(struct builder *b, gw__on_name *on_name)
 {
     struct gw__words *words = b->words;
     for (bool last = false; !last;) {
@@ -109,7 +109,7 @@ static bool read_names(struct builder *b, gw__take_name *take)
         if (gw__at_line_end(words))
             return gw__expected(words, words->word, "a name and `:`");
         last = gw__byte_at(words, end - 1) == ':';
-        if (!gw__names_read(words, words->word, end - last, take, b) ||
+        if (!gw__names_read(words, words->word, end - last, on_name, b) ||
             !gw__next_word(words))
             return false;
     }
@@ -122,7 +122,7 @@ static bool add_server(struct builder *b, const char *name, bool alone,
                        size_t at)
 {
     struct gw_topology *t = b->t;
-    if (!take_server(b, name, at))
+    if (!add_server_rack(b, name, at))
         return false;
     b->server = t->rack_count - 1;
     b->prefix = alone ? NULL : t->racks[b->server].name;
@@ -179,7 +179,7 @@ static bool read_switch(struct gw__words *words, struct gw_topology *t)
     if (gw__at_line_end(words))
         return gw__expected(words, words->word, "a switch's name");
     while (!gw__at_line_end(words))
-        if (!gw__names_read(words, words->word, words->end, take_node, &b) ||
+        if (!gw__names_read(words, words->word, words->end, add_node, &b) ||
             !gw__next_word(words))
             return false;
     return true;
@@ -196,7 +196,7 @@ struct ends {
     unsigned first; /* the statement's first edge */
 };
 
-static bool take_kind(void *context, const char *name, size_t at)
+static bool set_link_kind(void *context, const char *name, size_t at)
 {
     struct ends *e = context;
     struct gw__graph *g = &e->t->graph;
@@ -215,7 +215,7 @@ static bool take_kind(void *context, const char *name, size_t at)
     return true;
 }
 
-static bool take_from(void *context, const char *name, size_t at)
+static bool set_from(void *context, const char *name, size_t at)
 {
     struct ends *e = context;
     if (*e->from)
@@ -251,7 +251,7 @@ static bool add_edge(struct ends *e, uint32_t from, uint32_t to, size_t at)
     return gw__edge_add(e->t, &edge) || gw__source_exhausted(source);
 }
 
-static bool take_to(void *context, const char *name, size_t at)
+static bool add_edges_to(void *context, const char *name, size_t at)
 {
     struct ends *e = context;
     const uint32_t none = UINT32_MAX;
@@ -273,30 +273,30 @@ static bool take_to(void *context, const char *name, size_t at)
 static bool read_link(struct gw__words *words, struct gw_topology *t)
 {
     struct ends e = {.words = words, .t = t, .first = t->graph.edge_count};
-    struct gw__settings said = {0};
+    struct gw__settings settings = {0};
     size_t begin = words->word, end = words->end;
     if (gw__at_line_end(words))
         return gw__expected(words, words->word, "a kind of link");
-    if (!gw__names_read(words, begin, end, take_kind, &e) ||
+    if (!gw__names_read(words, begin, end, set_link_kind, &e) ||
         !gw__next_word(words))
         return false;
     end = words->end;
     if (gw__at_line_end(words) || gw__byte_at(words, end - 1) != ':')
         return gw__expected(words, words->word, "a node's name and `:`");
-    if (!gw__names_read(words, words->word, end - 1, take_from, &e) ||
+    if (!gw__names_read(words, words->word, end - 1, set_from, &e) ||
         !gw__next_word(words))
         return false;
     if (gw__at_line_end(words) || gw__is_setting(words))
         return gw__expected(words, words->word, "a node's name");
     while (!gw__at_line_end(words) && !gw__is_setting(words))
-        if (!gw__names_read(words, words->word, words->end, take_to, &e) ||
+        if (!gw__names_read(words, words->word, words->end, add_edges_to, &e) ||
             !gw__next_word(words))
             return false;
     if (!gw__at_line_end(words) &&
-        !gw__settings_read(words, GW__RATE | GW__LATENCY, &said))
+        !gw__settings_read(words, GW__RATE | GW__LATENCY, &settings))
         return false;
     for (unsigned i = e.first; i < t->graph.edge_count; i++)
-        t->graph.edges[i].line = said.line;
+        t->graph.edges[i].link = settings.link;
     return true;
 }
 

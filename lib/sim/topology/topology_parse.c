@@ -42,7 +42,7 @@ static bool fail_at_word(struct reader *r, const char *sentence)
 
 /* ---- rack ---- */
 
-static bool take_host(void *context, const char *name, size_t at)
+static bool add_host(void *context, const char *name, size_t at)
 {
     struct reader *r = context;
     struct gw__source *source = &r->words.source;
@@ -56,7 +56,7 @@ static bool take_host(void *context, const char *name, size_t at)
     return gw__host_add(r->t, name) || gw__source_exhausted(source);
 }
 
-static bool take_rack(void *context, const char *name, size_t at)
+static bool add_rack(void *context, const char *name, size_t at)
 {
     struct reader *r = context;
     struct gw__source *source = &r->words.source;
@@ -78,15 +78,14 @@ static bool read_rack(struct reader *r)
     if (r->t->fabric.kind != GW__RACKS)
         return fail_at_word(r,
                             "a fat tree, a torus or servers cannot have racks");
-    if (!gw__names_read(words, at, colon, take_rack, r) ||
-        !gw__next_word(words))
+    if (!gw__names_read(words, at, colon, add_rack, r) || !gw__next_word(words))
         return false;
     if (r->t->rack_count != racks + 1)
         return gw__source_fail(&words->source, at, "a line must have one rack");
     if (gw__at_line_end(words))
         return gw__expected(words, words->word, "the rack's hosts");
     while (!gw__at_line_end(words))
-        if (!gw__names_read(words, words->word, words->end, take_host, r) ||
+        if (!gw__names_read(words, words->word, words->end, add_host, r) ||
             !gw__next_word(words))
             return false;
     return true;
@@ -103,10 +102,10 @@ static bool build_fabric(struct reader *r, size_t at)
     unsigned each = gw__fabric_rack_hosts(fabric);
     for (unsigned h = 0; h < hosts; h++) {
         snprintf(name, sizeof name, "r%u", h / each);
-        if (h % each == 0 && !take_rack(r, name, at))
+        if (h % each == 0 && !add_rack(r, name, at))
             return false;
         snprintf(name, sizeof name, "h%u", h);
-        if (!take_host(r, name, at))
+        if (!add_host(r, name, at))
             return false;
     }
     return true;
@@ -181,13 +180,13 @@ static bool pick_rack(void *context, const char *name, size_t at)
 }
 
 /* Reads names up to the first setting, then the settings. */
-static bool read_picks(struct reader *r, gw__take_name *take, unsigned allowed,
+static bool read_picks(struct reader *r, gw__on_name *on_name, unsigned allowed,
                        struct gw__settings *settings)
 {
     struct gw__words *words = &r->words;
     r->picked_count = 0;
     while (!gw__at_line_end(words) && !gw__is_setting(words))
-        if (!gw__names_read(words, words->word, words->end, take, r) ||
+        if (!gw__names_read(words, words->word, words->end, on_name, r) ||
             !gw__next_word(words))
             return false;
     return gw__settings_read(words, allowed, settings);
@@ -196,70 +195,70 @@ static bool read_picks(struct reader *r, gw__take_name *take, unsigned allowed,
 /* ---- nic, inner, uplink ---- */
 
 /* Adds settings to a link; each may be given only once. */
-static bool merge(struct reader *r, struct gw__topology_line *line,
-                  const struct gw__settings *said, size_t at)
+static bool merge(struct reader *r, struct gw__link_settings *link,
+                  const struct gw__settings *settings, size_t at)
 {
-    const struct gw__topology_line *new = &said->line;
-    bool rated = line->has_rate || line->under,
+    const struct gw__link_settings *new = &settings->link;
+    bool rated = link->has_rate || link->under,
          rates = new->has_rate || new->under;
-    if ((rated && rates) || (line->has_latency && new->has_latency))
+    if ((rated && rates) || (link->has_latency && new->has_latency))
         return gw__source_fail(&r->words.source, at, "the %s is set twice",
                                rated && rates ? "rate" : "latency");
     if (rates) {
-        line->has_rate = new->has_rate;
-        line->rate = new->rate;
-        line->over = new->over;
-        line->under = new->under;
+        link->has_rate = new->has_rate;
+        link->rate = new->rate;
+        link->over = new->over;
+        link->under = new->under;
     }
     if (new->has_latency) {
-        line->has_latency = true;
-        line->latency_ns = new->latency_ns;
+        link->has_latency = true;
+        link->latency_ns = new->latency_ns;
     }
     return true;
 }
 
 static bool read_nic(struct reader *r)
 {
-    struct gw__settings said;
+    struct gw__settings settings;
     size_t at = r->words.word;
     if (r->t->fabric.kind == GW__GRAPH)
         return fail_at_word(
             r, "the NIC of a server is a node; set its links with `link`");
-    bool right = read_picks(r, pick_host, GW__RATE | GW__LATENCY, &said);
+    bool right = read_picks(r, pick_host, GW__RATE | GW__LATENCY, &settings);
     if (right && r->picked_count == 0)
-        return merge(r, &r->t->nic, &said, at);
+        return merge(r, &r->t->nic, &settings, at);
     for (unsigned i = 0; right && i < r->picked_count; i++)
-        right = merge(r, &r->t->hosts[r->picked[i].which].nic, &said,
+        right = merge(r, &r->t->hosts[r->picked[i].which].nic, &settings,
                       r->picked[i].at);
     return right;
 }
 
 static bool read_inner(struct reader *r)
 {
-    struct gw__settings said;
+    struct gw__settings settings;
     size_t at = r->words.word;
-    bool right = read_picks(r, pick_host, GW__RATE | GW__LATENCY, &said);
+    bool right = read_picks(r, pick_host, GW__RATE | GW__LATENCY, &settings);
     if (right && r->picked_count == 0)
-        return merge(r, &r->t->inner, &said, at);
+        return merge(r, &r->t->inner, &settings, at);
     for (unsigned i = 0; right && i < r->picked_count; i++)
-        right = merge(r, &r->t->hosts[r->picked[i].which].inner, &said,
+        right = merge(r, &r->t->hosts[r->picked[i].which].inner, &settings,
                       r->picked[i].at);
     return right;
 }
 
 static bool read_uplink(struct reader *r)
 {
-    struct gw__settings said;
+    struct gw__settings settings;
     size_t at = r->words.word;
     if (r->t->fabric.kind != GW__RACKS)
         return fail_at_word(r, "set the links of a fat tree, a torus or "
                                "servers in their own lines");
     bool right = read_picks(
-        r, pick_rack, GW__RATE | GW__LATENCY | GW__OVERSUBSCRIPTION, &said);
+        r, pick_rack, GW__RATE | GW__LATENCY | GW__OVERSUBSCRIPTION, &settings);
     if (right && r->picked_count == 0)
-        return merge(r, &r->t->uplink, &said, at);
+        return merge(r, &r->t->uplink, &settings, at);
     for (unsigned i = 0; right && i < r->picked_count; i++)
-        right = merge(r, &r->t->racks[r->picked[i].which].uplink, &said,
+        right = merge(r, &r->t->racks[r->picked[i].which].uplink, &settings,
                       r->picked[i].at);
     return right;
 }
@@ -268,21 +267,21 @@ static bool read_uplink(struct reader *r)
 
 static bool read_host(struct reader *r)
 {
-    struct gw__settings said;
+    struct gw__settings settings;
     struct gw_topology *t = r->t;
     size_t at = r->words.word;
     if (t->listed_count > 0)
         return fail_at_word(
             r, "the number of ranks per host must come before the order");
-    if (!read_picks(r, pick_host, GW__RANKS, &said))
+    if (!read_picks(r, pick_host, GW__RANKS, &settings))
         return false;
     if (r->picked_count == 0)
         return gw__source_fail(&r->words.source, at,
                                "expected the name of a host before ranks=");
     for (unsigned i = 0; i < r->picked_count; i++) {
         struct gw__host *host = &t->hosts[r->picked[i].which];
-        t->capacity += said.ranks - host->ranks;
-        host->ranks = said.ranks;
+        t->capacity += settings.ranks - host->ranks;
+        host->ranks = settings.ranks;
         if (t->capacity > GW_HOSTS_MAX)
             return gw__source_fail(&r->words.source, r->picked[i].at,
                                    "the hosts can have at most %d ranks",
@@ -299,11 +298,11 @@ static bool place_rank(void *context, const char *name, size_t at)
     if (!find_host(r, name, at, &which))
         return false;
     struct gw__host *host = &r->t->hosts[which];
-    if (host->placed == host->ranks)
+    if (host->assigned == host->ranks)
         return gw__source_fail(
             source, at, "host `%s` has room for %u rank%s; this is one more",
             name, host->ranks, host->ranks == 1 ? "" : "s");
-    host->placed++;
+    host->assigned++;
     return gw__host_list(r->t, which) || gw__source_exhausted(source);
 }
 
@@ -311,19 +310,19 @@ static bool read_order(struct reader *r)
 {
     struct gw__words *words = &r->words;
     struct gw_topology *t = r->t;
-    enum gw_rank_order said = gw__is_word(words, "racks") ? GW_ORDER_RACKS
-                              : gw__is_word(words, "interleaved")
-                                  ? GW_ORDER_INTERLEAVED
-                              : gw__is_word(words, "ring") ? GW_ORDER_RING
-                                                           : GW_ORDER_FILE;
+    enum gw_rank_order order = gw__is_word(words, "racks") ? GW_ORDER_RACKS
+                               : gw__is_word(words, "interleaved")
+                                   ? GW_ORDER_INTERLEAVED
+                               : gw__is_word(words, "ring") ? GW_ORDER_RING
+                                                            : GW_ORDER_FILE;
     if (gw__at_line_end(words))
         return gw__expected(words, words->word,
                             "racks, interleaved, ring or hosts");
     if (t->default_order != GW_ORDER_FILE ||
-        (said != GW_ORDER_FILE && t->listed_count > 0))
+        (order != GW_ORDER_FILE && t->listed_count > 0))
         return fail_at_word(r, "the order is set twice");
-    if (said != GW_ORDER_FILE) {
-        t->default_order = said;
+    if (order != GW_ORDER_FILE) {
+        t->default_order = order;
         if (!gw__next_word(words))
             return false;
         return gw__at_line_end(words) ||
@@ -338,7 +337,7 @@ static bool read_order(struct reader *r)
 
 /* ---- the text ---- */
 
-static bool take_name(void *context, const char *name, size_t at)
+static bool set_name(void *context, const char *name, size_t at)
 {
     struct reader *r = context;
     if (*r->t->name)
@@ -353,7 +352,7 @@ static bool read_topology(struct reader *r)
     struct gw__words *words = &r->words;
     if (*r->t->name)
         return fail_at_word(r, "a file can have only one topology");
-    if (!gw__names_read(words, words->word, words->end, take_name, r) ||
+    if (!gw__names_read(words, words->word, words->end, set_name, r) ||
         !gw__next_word(words))
         return false;
     return gw__at_line_end(words) ||
@@ -430,7 +429,7 @@ enum gw_err gw_topology_parse(const char *text, size_t bytes, const char *name,
         err = gw_fail(why, r.words.source.error.code, "%s",
                       r.words.source.error.text);
     else
-        err = gw__topology_settle(r.t, why);
+        err = gw__topology_finish(r.t, why);
     free(r.picked);
     if (err)
         gw_topology_destroy(&r.t);

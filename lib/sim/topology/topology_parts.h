@@ -24,7 +24,7 @@ enum { GW__TOPOLOGY_BYTES_MAX = 4 << 20 }; /* size of a text */
 /* The settings of a link, as a default or for a single link. Missing settings
  * of a single link have the default's values. An uplink's rate may be a ratio:
  * the total rate of the rack's NICs to the uplink. */
-struct gw__topology_line {
+struct gw__link_settings {
     bool has_rate, has_latency;
     uint64_t rate;
     uint64_t latency_ns;
@@ -34,9 +34,9 @@ struct gw__topology_line {
 struct gw__host {
     char name[GW_TOPOLOGY_NAME_MAX];
     unsigned rack;
-    unsigned ranks;  /* capacity */
-    unsigned placed; /* assigned by the order */
-    struct gw__topology_line nic, inner;
+    unsigned ranks;    /* capacity */
+    unsigned assigned; /* assigned by the order */
+    struct gw__link_settings nic, inner;
 };
 
 /* Hosts first .. first + count - 1. */
@@ -44,8 +44,8 @@ struct gw__rack {
     char name[GW_TOPOLOGY_NAME_MAX];
     unsigned first, count;
     unsigned turn; /* interleaved: position of the next search */
-    struct gw__topology_line uplink;
-    struct gw__topology_line settled; /* with all defaults applied */
+    struct gw__link_settings uplink;
+    struct gw__link_settings resolved; /* with all defaults applied */
 };
 
 /* Indexes by name: open addressing, with index + 1 in each used entry. */
@@ -63,8 +63,8 @@ struct gw__fabric {
     unsigned k, levels; /* fat tree */
     /* torus; the size is 1 in unused dimensions */
     unsigned dimensions, size[3];
-    struct gw__topology_line line;
-    struct gw__topology_line settled;
+    struct gw__link_settings link;
+    struct gw__link_settings resolved;
 };
 
 /* ---- servers as a graph ---- */
@@ -97,7 +97,7 @@ struct gw__topology_node {
 struct gw__edge {
     uint32_t a, b;
     uint32_t kind; /* index in graph.kinds */
-    struct gw__topology_line line;
+    struct gw__link_settings link;
 };
 
 struct gw__graph {
@@ -115,7 +115,7 @@ struct gw__graph {
 
 struct gw_topology {
     char name[GW_TOPOLOGY_NAME_MAX];
-    struct gw__topology_line nic, inner, uplink; /* defaults */
+    struct gw__link_settings nic, inner, uplink; /* defaults */
     struct gw__fabric fabric;
     struct gw__graph graph; /* for GW__GRAPH */
     struct gw__host *hosts;
@@ -146,8 +146,8 @@ enum gw__setting {
 };
 
 struct gw__settings {
-    unsigned seen; /* bits of enum gw__setting */
-    struct gw__topology_line line;
+    unsigned present; /* bits of enum gw__setting */
+    struct gw__link_settings link;
     uint32_t ranks;
     uint32_t ports, levels;
 };
@@ -161,11 +161,11 @@ bool gw__settings_read(struct gw__words *words, unsigned allowed,
 bool gw__is_setting(const struct gw__words *words);
 
 /* Receives a name; `at` is the position of its word. */
-typedef bool gw__take_name(void *context, const char *name, size_t at);
+typedef bool gw__on_name(void *context, const char *name, size_t at);
 /* Reads the names in the word from `begin` to `end`: one, or several with a
  * range at the end: b[0-7]. */
 bool gw__names_read(struct gw__words *words, size_t begin, size_t end,
-                    gw__take_name *take, void *context);
+                    gw__on_name *on_name, void *context);
 
 /* ---- topology_fabric_read.c ---- */
 
@@ -211,11 +211,11 @@ void gw__fabric_link(const struct gw__fabric *fabric, unsigned index,
 void gw__fabric_link_name(const struct gw_topology *t, unsigned index,
                           char out[64]);
 /* The path between two hosts; returns the number of links. */
-unsigned gw__fabric_way(const struct gw__fabric *fabric, unsigned from,
-                        unsigned to, unsigned *links);
+unsigned gw__fabric_path(const struct gw__fabric *fabric, unsigned from,
+                         unsigned to, unsigned *links);
 /* Sets missing rates and latencies of its links from those of the NICs. */
-void gw__fabric_settle(struct gw__fabric *fabric,
-                       const struct gw__topology_line *nic);
+void gw__fabric_resolve(struct gw__fabric *fabric,
+                        const struct gw__link_settings *nic);
 
 /* ---- topology_graph.c ---- */
 
@@ -224,11 +224,11 @@ void gw__graph_link(const struct gw_topology *t, unsigned index,
                     struct gw_topology_link *link);
 void gw__graph_link_name(const struct gw_topology *t, unsigned index,
                          char out[64]);
-unsigned gw__graph_way(const struct gw_topology *t, unsigned from, unsigned to,
-                       unsigned *links);
+unsigned gw__graph_path(const struct gw_topology *t, unsigned from, unsigned to,
+                        unsigned *links);
 /* Computes all routes. GW_EDATA: two hosts are not connected. */
-GW_MUST_CHECK enum gw_err gw__graph_settle(struct gw_topology *t,
-                                           struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__graph_compute_routes(struct gw_topology *t,
+                                                   struct gw_error *why);
 
 /* ---- topology_ring.c ---- */
 
@@ -240,7 +240,7 @@ void gw__ring_order(struct gw_topology *t);
 /* ---- topology.c ---- */
 
 /* Call this after the last statement: computes uplinks and places the ranks. */
-GW_MUST_CHECK enum gw_err gw__topology_settle(struct gw_topology *t,
+GW_MUST_CHECK enum gw_err gw__topology_finish(struct gw_topology *t,
                                               struct gw_error *why);
 
 #endif

@@ -12,26 +12,26 @@
 
 enum { LINE_COLUMNS = 80 };
 
-static void print_settings(FILE *file, const struct gw__topology_line *line)
+static void print_settings(FILE *file, const struct gw__link_settings *link)
 {
     char latency[32];
-    if (line->has_rate)
-        fprintf(file, " rate=%" PRIu64, line->rate);
-    if (line->under)
-        fprintf(file, " oversubscription=%u:%u", line->over, line->under);
-    gw__format_ns(line->latency_ns, latency);
-    if (line->has_latency)
+    if (link->has_rate)
+        fprintf(file, " rate=%" PRIu64, link->rate);
+    if (link->under)
+        fprintf(file, " oversubscription=%u:%u", link->over, link->under);
+    gw__format_ns(link->latency_ns, latency);
+    if (link->has_latency)
         fprintf(file, " latency=%s", latency);
     fputc('\n', file);
 }
 
 static void print_line(FILE *file, const char *statement, const char *name,
-                       const struct gw__topology_line *line)
+                       const struct gw__link_settings *link)
 {
-    if (!line->has_rate && !line->under && !line->has_latency)
+    if (!link->has_rate && !link->under && !link->has_latency)
         return;
     fprintf(file, "%s%s%s", statement, name ? " " : "", name ? name : "");
-    print_settings(file, line);
+    print_settings(file, link);
 }
 
 static void print_fabric(const struct gw__fabric *fabric, FILE *file)
@@ -42,7 +42,7 @@ static void print_fabric(const struct gw__fabric *fabric, FILE *file)
         fprintf(file, "torus %u", fabric->size[0]);
     for (unsigned d = 1; d < fabric->dimensions; d++)
         fprintf(file, "x%u", fabric->size[d]);
-    print_settings(file, &fabric->line);
+    print_settings(file, &fabric->link);
 }
 
 static void print_racks(const struct gw_topology *t, FILE *file)
@@ -86,7 +86,7 @@ static void print_graph(const struct gw_topology *t, FILE *file)
         const struct gw__edge *edge = &g->edges[e];
         fprintf(file, "link %s %s: %s", g->kinds[edge->kind],
                 g->nodes[edge->a].name, g->nodes[edge->b].name);
-        print_settings(file, &edge->line);
+        print_settings(file, &edge->link);
     }
 }
 

@@ -65,7 +65,7 @@ static bool too_long(struct gw__words *words, size_t at)
 }
 
 bool gw__names_read(struct gw__words *words, size_t begin, size_t end,
-                    gw__take_name *take, void *context)
+                    gw__on_name *on_name, void *context)
 {
     char name[2 * GW_TOPOLOGY_NAME_MAX];
     struct range range = {0};
@@ -78,7 +78,7 @@ bool gw__names_read(struct gw__words *words, size_t begin, size_t end,
         return too_long(words, begin);
     if (stop == end) {
         snprintf(name, sizeof name, "%.*s", length, text);
-        return stop > begin ? take(context, name, begin)
+        return stop > begin ? on_name(context, name, begin)
                             : gw__expected(words, begin, "a name");
     }
     if (!read_range(words, stop, end, &range))
@@ -87,7 +87,7 @@ bool gw__names_read(struct gw__words *words, size_t begin, size_t end,
         snprintf(name, sizeof name, "%.*s%0*u", length, text, range.width, i);
         if (strlen(name) >= GW_TOPOLOGY_NAME_MAX)
             return too_long(words, begin);
-        if (!take(context, name, begin))
+        if (!on_name(context, name, begin))
             return false;
     }
     return true;
@@ -106,20 +106,20 @@ static bool read_rate(struct gw__words *words, size_t at,
     snprintf(text, sizeof text, "%.*s", (int)(end - at),
              words->source.text + at);
     if (end - at >= sizeof text ||
-        gw_parse_bytes(text, &settings->line.rate, NULL))
+        gw_parse_bytes(text, &settings->link.rate, NULL))
         return gw__source_fail(&words->source, at,
                                "`%.40s` is not a rate; write bytes per second, "
                                "such as 100M, or 0 for no limit",
                                text);
-    settings->line.has_rate = true;
+    settings->link.has_rate = true;
     return true;
 }
 
 static bool read_latency(struct gw__words *words, size_t at,
                          struct gw__settings *settings)
 {
-    settings->line.has_latency = true;
-    return gw__parse_span(words, at, words->end, &settings->line.latency_ns);
+    settings->link.has_latency = true;
+    return gw__parse_span(words, at, words->end, &settings->link.latency_ns);
 }
 
 /* "4:1" */
@@ -127,19 +127,19 @@ static bool read_ratio(struct gw__words *words, size_t at,
                        struct gw__settings *settings)
 {
     size_t begin = at;
-    struct gw__topology_line *line = &settings->line;
+    struct gw__link_settings *link = &settings->link;
     if (!gw__parse_number(words, &at, RATIO_MAX, "a ratio, such as 4:1",
-                          &line->over))
+                          &link->over))
         return false;
     if (gw__byte_at(words, at) != ':' || at >= words->end)
         return gw__expected(words, at, "`:`, as in 4:1");
     at++;
     if (!gw__parse_number(words, &at, RATIO_MAX, "a number, as in 4:1",
-                          &line->under))
+                          &link->under))
         return false;
     if (at != words->end)
         return gw__expected(words, at, "the end of the ratio");
-    return (line->over > 0 && line->under > 0) ||
+    return (link->over > 0 && link->under > 0) ||
            gw__source_fail(&words->source, begin, "a ratio cannot have a 0");
 }
 
@@ -239,11 +239,11 @@ bool gw__settings_read(struct gw__words *words, unsigned allowed,
             i++;
         if (i == KEYS)
             return expected_key(words, allowed);
-        if (settings->seen & 1u << i)
+        if (settings->present & 1u << i)
             return gw__source_fail(&words->source, words->word,
                                    "%s is set twice", keys[i].name);
-        settings->seen |= 1u << i;
-        if ((settings->seen & rates) == rates)
+        settings->present |= 1u << i;
+        if ((settings->present & rates) == rates)
             return gw__source_fail(
                 &words->source, words->word,
                 "an uplink can have a rate or an oversubscription, not both");

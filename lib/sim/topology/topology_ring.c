@@ -30,9 +30,9 @@ struct tour {
     uint32_t *hosts;
 };
 
-static uint64_t way_cost(const struct gw_topology *t, unsigned a, unsigned b)
+static uint64_t path_cost(const struct gw_topology *t, unsigned a, unsigned b)
 {
-    unsigned links[GW_WAY_MAX];
+    unsigned links[GW_PATH_LINKS_MAX];
     uint64_t cost = 0;
     unsigned count = gw_topology_path(t, a, b, links);
     for (unsigned i = 0; i < count; i++) {
@@ -56,15 +56,15 @@ static void nearest_neighbours(struct tour *tour, unsigned first)
     for (unsigned i = 0; i < n; i++)
         tour->order[i] = (first + i) % n;
     for (unsigned i = 0; i + 1 < n; i++) {
-        unsigned near = i + 1;
+        unsigned nearest = i + 1;
         for (unsigned j = i + 2; j < n; j++)
-            if (between(tour, i, j) < between(tour, i, near) ||
-                (between(tour, i, j) == between(tour, i, near) &&
-                 tour->order[j] < tour->order[near]))
-                near = j;
-        unsigned taken = tour->order[near];
-        tour->order[near] = tour->order[i + 1];
-        tour->order[i + 1] = taken;
+            if (between(tour, i, j) < between(tour, i, nearest) ||
+                (between(tour, i, j) == between(tour, i, nearest) &&
+                 tour->order[j] < tour->order[nearest]))
+                nearest = j;
+        unsigned rank = tour->order[nearest];
+        tour->order[nearest] = tour->order[i + 1];
+        tour->order[i + 1] = rank;
     }
 }
 
@@ -115,7 +115,7 @@ static void find_tour(const struct gw_topology *t, struct tour *tour)
     for (unsigned a = 0; a < n; a++)
         for (unsigned b = 0; b <= a; b++)
             tour->cost[(size_t)a * n + b] = tour->cost[(size_t)b * n + a] =
-                a == b ? 0 : way_cost(t, a, b);
+                a == b ? 0 : path_cost(t, a, b);
     tour->best_cost = UINT64_MAX;
     for (unsigned first = 0; first < n && first < STARTS_MAX; first++) {
         nearest_neighbours(tour, first);

@@ -66,25 +66,25 @@ static void at(struct gw__traffic *f, uint64_t time_ps, uint32_t code)
 static void message_got(struct gw__traffic *f, uint32_t number, uint32_t cause)
 {
     struct gw__traffic_message *m = gw__message_at(f, number);
-    if (--m->waits > 0)
+    if (--m->dependencies > 0)
         return;
     m->cause = cause;
     push_code(f, &f->ready, number);
 }
 
 /* All inputs have arrived: the value is reduced, which may take time. */
-static void take_in(struct gw__traffic *f, uint32_t code, unsigned rank,
-                    uint64_t bytes)
+static void start_reduce(struct gw__traffic *f, uint32_t code, unsigned rank,
+                         uint64_t bytes)
 {
-    uint64_t takes_ps =
+    uint64_t reduce_ps =
         bytes ? ps_of((double)bytes * f->job->reduce_us_per_byte) : 0;
-    if (takes_ps == 0) {
+    if (reduce_ps == 0) {
         now(f, code);
         return;
     }
     uint64_t *busy_ps = &f->reducer_ps[rank];
     *busy_ps = *busy_ps > f->now_ps ? *busy_ps : f->now_ps;
-    *busy_ps += takes_ps;
+    *busy_ps += reduce_ps;
     at(f, *busy_ps, code);
 }
 
@@ -95,14 +95,14 @@ static void value_got(struct gw__traffic *f, uint32_t code, uint32_t cause)
         struct gw__traffic_message *m = gw__message_at(f, number);
         const uint64_t *adds = f->adds.items;
         if (--m->needs == 0)
-            take_in(f, code, m->dst, adds ? adds[number] : 0);
+            start_reduce(f, code, m->dst, adds ? adds[number] : 0);
         return;
     }
     struct gw__traffic_extra *extra = gw__extra_at(f, number);
     if (--extra->needs > 0)
         return;
     extra->cause = cause;
-    take_in(f, code, extra->rank, extra->adds);
+    start_reduce(f, code, extra->rank, extra->adds);
 }
 
 static void wake_waiters(struct gw__traffic *f, uint32_t list, uint32_t cause)
@@ -179,17 +179,17 @@ static void left(struct gw__traffic *f, uint32_t number, uint64_t latency_ps)
 static void start_message(struct gw__traffic *f, uint32_t number)
 {
     const struct gw__traffic_message *m = gw__message_at(f, number);
-    unsigned way[GW_WAY_MAX], limited = 0;
+    unsigned path[GW_PATH_LINKS_MAX], limited = 0;
     uint64_t latency_ps = 0;
-    unsigned count = gw_topology_path(f->topology, m->src, m->dst, way);
+    unsigned count = gw_topology_path(f->topology, m->src, m->dst, path);
     f->result->messages++;
     f->result->bytes += m->bytes;
     if (f->of_plan.plan && f->job->events)
         gw__result_send(f, number);
     for (unsigned i = 0; i < count; i++) {
-        f->result->link_bytes[way[i]] += m->bytes;
-        latency_ps += f->classes.latency_ps[way[i]];
-        limited += f->classes.links[way[i]].rate > 0;
+        f->result->link_bytes[path[i]] += m->bytes;
+        latency_ps += f->classes.latency_ps[path[i]];
+        limited += f->classes.links[path[i]].rate > 0;
     }
     if (m->bytes > 0 && limited > 0)
         gw__classes_join(&f->classes, number);
@@ -202,7 +202,7 @@ static void finish_sending(struct gw__traffic *f, uint32_t number)
 {
     const struct gw__traffic_message *m = gw__message_at(f, number);
     uint64_t rate, latency_ns;
-    gw_topology_way_sum(f->topology, m->src, m->dst, &rate, &latency_ns);
+    gw_topology_path_sum(f->topology, m->src, m->dst, &rate, &latency_ns);
     left(f, number, latency_ns * 1000);
 }
 
@@ -262,10 +262,10 @@ static void begin_ready(struct gw__traffic *f)
     f->ready.count = 0;
 }
 
-static void deal(struct gw__traffic *f)
+static void update_rates(struct gw__traffic *f)
 {
     f->classes.now_ps = f->now_ps;
-    gw__classes_deal(&f->classes);
+    gw__classes_update_rates(&f->classes);
     f->exhausted = f->exhausted || f->classes.exhausted;
     uint64_t due_ps = gw__classes_due(&f->classes);
     f->too_long = f->too_long || (due_ps >= GW__PS_MAX && due_ps != UINT64_MAX);
@@ -304,7 +304,7 @@ static void run_events(struct gw__traffic *f)
     if (f->of_plan.plan)
         gw__result_begin(f);
     for (uint32_t m = 0; m < f->messages.count; m++)
-        if (gw__message_at(f, m)->waits == 0) {
+        if (gw__message_at(f, m)->dependencies == 0) {
             gw__message_at(f, m)->cause = GW__NOTHING;
             push_code(f, &f->ready, m);
         }
@@ -314,7 +314,7 @@ static void run_events(struct gw__traffic *f)
             begin_ready(f);
         } while (f->of_plan.turns.count > 0);
         if (gw__traffic_queue_next(&f->queue) != f->now_ps)
-            deal(f);
+            update_rates(f);
     } while (!f->too_long && !f->exhausted && next_moment(f));
 }
 
@@ -365,7 +365,7 @@ static enum gw_err run_traffic(struct gw__traffic *f, unsigned ranks,
 }
 
 static enum gw_err check_job(const struct gw_topology *topology,
-                             const struct gw_topology_job *job,
+                             const struct gw_topology_run *job,
                              struct gw_error *why)
 {
     enum { ELEM_BYTES_MAX = 64 };
@@ -391,23 +391,23 @@ static enum gw_err check_job(const struct gw_topology *topology,
 }
 
 enum gw_err gw_topology_simulate(const struct gw_topology *topology,
-                                 const struct gw_topology_job *job,
+                                 const struct gw_topology_run *run,
                                  struct gw_topology_result **result,
                                  struct gw_error *why)
 {
     *result = NULL;
-    enum gw_err err = check_job(topology, job, why);
+    enum gw_err err = check_job(topology, run, why);
     if (err)
         return err;
-    unsigned ranks = job->plan ? job->plan->ranks : job->args->ranks;
+    unsigned ranks = run->plan ? run->plan->ranks : run->args->ranks;
     struct gw__traffic f = {
         .topology = topology,
-        .job = job,
-        .message_ps = ps_of(job->message_us),
+        .job = run,
+        .message_ps = ps_of(run->message_us),
         .last = GW__NOTHING,
         .sender_ps = calloc(ranks, sizeof *f.sender_ps),
         .reducer_ps = calloc(ranks, sizeof *f.reducer_ps),
-        .classes = {.topology = topology, .look = class_message},
+        .classes = {.topology = topology, .get_message = class_message},
     };
     f.classes.context = &f;
     err = run_traffic(&f, ranks, why);

@@ -16,7 +16,7 @@
  *   traffic_plan.c     messages and values of a plan
  *   traffic_algo.c     messages, from the runs that an algorithm emits
  *   traffic_count.c    limits on the size
- *   traffic_seen.c     the dependencies between messages
+ *   traffic_values.c   the dependencies between messages
  *   traffic_steps.c    intersection of two runs of chunks
  *   traffic_queue.c    the event queue
  *   traffic_classes.h  the links, shared max-min fair
@@ -85,7 +85,7 @@ struct gw__traffic_message {
     uint32_t cause;
     union {
         struct {
-            uint32_t waits;       /* dependencies left before it begins */
+            uint32_t dependencies; /* dependencies left before it begins */
             uint32_t next_waiter; /* in the wait list of its first dependency */
         };
         uint64_t begin_ps;
@@ -158,11 +158,11 @@ struct gw__traffic_plan {
     struct gw__vector turns; /* a heap of gw__traffic_turn */
 };
 
-struct gw__traffic_seen;
+struct gw__traffic_values;
 
 struct gw__traffic {
     const struct gw_topology *topology;
-    const struct gw_topology_job *job;
+    const struct gw_topology_run *job;
     struct gw__vector messages, extras, edges;
     uint64_t *part_begin; /* offsets of the parts in a block, and its size */
     unsigned parts;
@@ -234,27 +234,27 @@ bool gw__traffic_wait(struct gw__traffic *f, uint32_t value, uint32_t code);
 uint64_t gw__traffic_bytes(const struct gw__traffic *f,
                            const struct gw__run *run);
 
-/* ---- traffic_seen.c ---- */
+/* ---- traffic_values.c ---- */
 
 /* Up to this number of ranks times chunks a table is used; tests reduce it. */
 extern uint64_t gw__traffic_cells_max;
 
 /* For an algorithm that divides its vector into `chunks` chunks. */
-GW_MUST_CHECK enum gw_err gw__traffic_seen_new(struct gw__traffic *f,
-                                               unsigned chunks,
-                                               struct gw__traffic_seen **seen,
-                                               struct gw_error *why);
-void gw__traffic_seen_destroy(struct gw__traffic_seen **seen);
+GW_MUST_CHECK enum gw_err
+gw__traffic_values_new(struct gw__traffic *f, unsigned chunks,
+                       struct gw__traffic_values **values,
+                       struct gw_error *why);
+void gw__traffic_values_destroy(struct gw__traffic_values **values);
 /* The message carries the run: it waits for the values that wrote it. */
-bool gw__traffic_seen_read(struct gw__traffic_seen *seen, uint32_t message,
-                           const struct gw__run *run);
+bool gw__traffic_values_read(struct gw__traffic_values *values,
+                             uint32_t message, const struct gw__run *run);
 /* The message writes the run, visible from the next step on. */
-bool gw__traffic_seen_write(struct gw__traffic_seen *seen, uint32_t message,
-                            const struct gw__run *run);
+bool gw__traffic_values_write(struct gw__traffic_values *values,
+                              uint32_t message, const struct gw__run *run);
 /* The maximum number of runs. */
-uint64_t gw__traffic_seen_room(const struct gw__traffic_seen *seen);
+uint64_t gw__traffic_values_room(const struct gw__traffic_values *values);
 /* Ends a step, whose messages begin at `first`. */
-bool gw__traffic_seen_step(struct gw__traffic_seen *seen, uint32_t first);
+bool gw__traffic_values_step(struct gw__traffic_values *values, uint32_t first);
 
 /* ---- traffic_steps.c ---- */
 
@@ -270,7 +270,7 @@ static inline struct gw__steps gw__steps_of(uint32_t first, uint32_t stride,
 }
 
 /* Have they a chunk in common? */
-bool gw__steps_meet(const struct gw__steps *a, const struct gw__steps *b);
+bool gw__steps_intersect(const struct gw__steps *a, const struct gw__steps *b);
 /* Does `all` contain all of `some`? */
 bool gw__steps_cover(const struct gw__steps *all, const struct gw__steps *some);
 

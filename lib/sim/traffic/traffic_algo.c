@@ -31,7 +31,7 @@ struct recent {
 
 struct builder {
     struct gw__traffic *f;
-    struct gw__traffic_seen *seen;
+    struct gw__traffic_values *values;
     unsigned ranks, step;
     struct pairs pairs;
     struct recent *recent;
@@ -66,7 +66,7 @@ bool gw__traffic_wait(struct gw__traffic *f, uint32_t value, uint32_t code)
     } else if (gw__traffic_kind(code) == GW__TRAFFIC_OWN) {
         m->needs++;
     } else {
-        m->waits++;
+        m->dependencies++;
         if (m->next_waiter == GW__UNLINKED) {
             m->next_waiter = *list;
             *list = code;
@@ -144,7 +144,7 @@ bool gw__traffic_new_message(struct gw__traffic *f, uint32_t src, uint32_t dst,
                                       .dst = dst,
                                       .next = GW__NOTHING,
                                       .cause = GW__NOTHING,
-                                      .waits = before > 0,
+                                      .dependencies = before > 0,
                                       .next_waiter = GW__UNLINKED,
                                       .needs = 1,
                                       .waiters = GW__NOTHING};
@@ -217,7 +217,7 @@ static bool begin_step(struct builder *b, unsigned step)
 {
     struct gw__traffic *f = b->f;
     if (f->step_begin.count > 0 &&
-        !gw__traffic_seen_step(b->seen, step_first(f)))
+        !gw__traffic_values_step(b->values, step_first(f)))
         return false;
     uint32_t *first = gw__vector_push(&f->step_begin, sizeof *first);
     if (!first)
@@ -239,8 +239,8 @@ static bool add_run(void *context, const struct gw__run *run)
     /* checked by gw__traffic_check */
     assert(message < GW__TRAFFIC_MESSAGES_MAX);
     gw__message_at(b->f, message)->bytes += gw__traffic_bytes(b->f, run);
-    return gw__traffic_seen_read(b->seen, message, run) &&
-           gw__traffic_seen_write(b->seen, message, run);
+    return gw__traffic_values_read(b->values, message, run) &&
+           gw__traffic_values_write(b->values, message, run);
 }
 
 /* ---- the whole algorithm ---- */
@@ -262,7 +262,7 @@ static bool add_to_levels(struct gw__traffic *f, unsigned part, uint64_t bytes)
  * a plan. */
 static bool make_parts(struct builder *b, unsigned chunks)
 {
-    const struct gw_topology_job *job = b->f->job;
+    const struct gw_topology_run *job = b->f->job;
     struct gw_plan shape = {.collective = job->algo->collective,
                             .ranks = b->ranks,
                             .chunks = chunks};
@@ -291,17 +291,17 @@ static enum gw_err prepare_builder(struct builder *b, unsigned chunks,
     b->recent = calloc(b->ranks, sizeof *b->recent);
     if (!make_parts(b, chunks) || !b->recent || (dense && !b->pairs.dense))
         return gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", b->ranks);
-    return gw__traffic_seen_new(b->f, chunks, &b->seen, why);
+    return gw__traffic_values_new(b->f, chunks, &b->values, why);
 }
 
 static enum gw_err emit(struct builder *b, struct gw_error *why)
 {
     struct gw__traffic *f = b->f;
-    const struct gw__run_sink sink = {.context = b, .take = add_run};
+    const struct gw__run_sink sink = {.context = b, .add = add_run};
     enum gw_err err =
         gw__algo_stream(f->job->algo, f->job->args, &sink, &f->steps, why);
     if (!err && f->step_begin.count > 0 &&
-        !gw__traffic_seen_step(b->seen, step_first(f)))
+        !gw__traffic_values_step(b->values, step_first(f)))
         err = gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", b->ranks);
     return err;
 }
@@ -323,10 +323,11 @@ enum gw_err gw__traffic_of_algo(struct gw__traffic *f, struct gw_error *why)
     enum gw_err err = prepare_builder(&b, chunks, why);
     if (!err)
         err = gw__traffic_check(f->job->algo, args,
-                                gw__traffic_seen_room(b.seen), &messages, why);
+                                gw__traffic_values_room(b.values), &messages,
+                                why);
     if (!err)
         err = emit(&b, why);
-    gw__traffic_seen_destroy(&b.seen);
+    gw__traffic_values_destroy(&b.values);
     free(b.pairs.dense);
     free(b.pairs.table);
     free(b.recent);

@@ -236,7 +236,7 @@ bool gw__classes_end(struct gw__classes *c, uint32_t number,
 }
 
 static uint32_t find_bundle(struct gw__classes *c, uint64_t signature,
-                            const unsigned *way, unsigned count)
+                            const unsigned *path, unsigned count)
 {
     uint32_t at = c->hashed_room ? *hash_place(c, signature) : GW__NOTHING;
     while (at != GW__NOTHING && gw__bundle_at(c, at)->signature != signature)
@@ -245,7 +245,7 @@ static uint32_t find_bundle(struct gw__classes *c, uint64_t signature,
         return at;
     at = bundle_new(c, signature);
     for (unsigned i = 0; i < count && !c->exhausted; i++)
-        use_link(c, at, c->links[way[i]].class);
+        use_link(c, at, c->links[path[i]].class);
     return at;
 }
 
@@ -270,18 +270,18 @@ static struct gw__group *find_group(struct gw__classes *c, uint32_t number,
     return new;
 }
 
-void gw__bundle_take(struct gw__classes *c, struct gw__new_message what)
+void gw__bundle_add_message(struct gw__classes *c, struct gw__new_message what)
 {
-    unsigned way[GW_WAY_MAX];
+    unsigned path[GW_PATH_LINKS_MAX];
     uint64_t latency_ps, signature = 0;
-    unsigned count = gw__classes_way(c, what.message, way, &latency_ps);
+    unsigned count = gw__classes_path(c, what.message, path, &latency_ps);
     for (unsigned i = 0; i < count; i++) {
-        uint64_t x = (c->links[way[i]].class + UINT64_C(1)) *
+        uint64_t x = (c->links[path[i]].class + UINT64_C(1)) *
                      UINT64_C(0x9e3779b97f4a7c15);
         x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
         signature += x ^ x >> 32;
     }
-    uint32_t number = find_bundle(c, signature | 1, way, count);
+    uint32_t number = find_bundle(c, signature | 1, path, count);
     if (c->exhausted)
         return;
     struct gw__bundle *bundle = gw__bundle_at(c, number);

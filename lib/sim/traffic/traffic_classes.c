@@ -53,9 +53,16 @@ void gw__classes_fini(struct gw__classes *c)
     }
     for (size_t i = 0; i < c->fresh.count; i++)
         free(((struct gw__group *)c->fresh.items)[i].messages);
-    struct gw__vector *vectors[] = {
-        &c->classes, &c->bundles, &c->uses,    &c->fresh,  &c->batch,
-        &c->met,     &c->colours, &c->touched, &c->near_c, &c->near_b};
+    struct gw__vector *vectors[] = {&c->classes,
+                                    &c->bundles,
+                                    &c->uses,
+                                    &c->fresh,
+                                    &c->batch,
+                                    &c->met,
+                                    &c->colours,
+                                    &c->touched,
+                                    &c->connected_classes,
+                                    &c->connected_bundles};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         free(vectors[i]->items);
     free(c->hashed);
@@ -76,10 +83,11 @@ bool gw__classes_push(struct gw__classes *c, struct gw__vector *to,
     return place != NULL;
 }
 
-unsigned gw__classes_way(const struct gw__classes *c, uint32_t message,
-                         unsigned links[GW_WAY_MAX], uint64_t *latency_ps)
+unsigned gw__classes_path(const struct gw__classes *c, uint32_t message,
+                          unsigned links[GW_PATH_LINKS_MAX],
+                          uint64_t *latency_ps)
 {
-    struct gw__class_message what = c->look(c->context, message);
+    struct gw__class_message what = c->get_message(c->context, message);
     unsigned count = gw_topology_path(c->topology, what.src, what.dst, links);
     unsigned limited = 0;
     *latency_ps = 0;
@@ -96,7 +104,7 @@ void gw__classes_join(struct gw__classes *c, uint32_t message)
     struct gw__new_message *new = gw__vector_push(&c->batch, sizeof *new);
     if (new)
         *new = (struct gw__new_message){
-            message, (double)c->look(c->context, message).bytes};
+            message, (double)c->get_message(c->context, message).bytes};
     else
         c->exhausted = true;
 }

@@ -58,7 +58,7 @@ struct gw__bundle {
     /* next: in the hash chain or the free list */
     uint32_t first_use, fresh, next;
     uint32_t mark;
-    bool settled;
+    bool is_fixed;
 };
 
 struct gw__class {
@@ -123,7 +123,8 @@ struct gw__new_message {
 struct gw__classes {
     const struct gw_topology *topology;
     /* Returns message `number`. */
-    struct gw__class_message (*look)(const void *context, uint32_t number);
+    struct gw__class_message (*get_message)(const void *context,
+                                            uint32_t number);
     const void *context;
     uint64_t *latency_ps; /* of each link */
     struct gw__class_link *links;
@@ -133,11 +134,12 @@ struct gw__classes {
     uint32_t free_class, free_bundle, free_use;
     uint32_t *hashed; /* bundles by signature */
     size_t hashed_room;
-    struct gw__vector batch;          /* gw__new_message */
-    struct gw__vector met, colours;   /* links; a table of colours */
-    struct gw__vector touched;        /* classes that need new rates */
-    struct gw__vector near_c, near_b; /* connected classes and bundles */
-    struct gw__heap due;              /* bundles, by due_ps */
+    struct gw__vector batch;        /* gw__new_message */
+    struct gw__vector met, colours; /* links; a table of colours */
+    struct gw__vector touched;      /* classes that need new rates */
+    struct gw__vector connected_classes,
+        connected_bundles; /* connected classes and bundles */
+    struct gw__heap due;   /* bundles, by due_ps */
     size_t due_room;
     uint32_t round;
     bool exhausted; /* out of memory: all results are invalid */
@@ -150,7 +152,7 @@ void gw__classes_fini(struct gw__classes *c);
 /* Begins a message that has bytes and a path with a limited link. */
 void gw__classes_join(struct gw__classes *c, uint32_t message);
 /* Computes new rates after messages have begun or ended. */
-void gw__classes_deal(struct gw__classes *c);
+void gw__classes_update_rates(struct gw__classes *c);
 /* The time of the next end, or UINT64_MAX. gw__classes_pop returns the next
  * bundle with an end at the current time, or GW__NOTHING. */
 uint64_t gw__classes_due(const struct gw__classes *c);
@@ -191,8 +193,9 @@ static inline struct gw__use *gw__use_at(const struct gw__classes *c,
 void *gw__vector_push(struct gw__vector *vector, size_t item);
 /* The rate-limited links on the path of a message. *latency_ps is the latency
  * of the whole path. */
-unsigned gw__classes_way(const struct gw__classes *c, uint32_t message,
-                         unsigned links[GW_WAY_MAX], uint64_t *latency_ps);
+unsigned gw__classes_path(const struct gw__classes *c, uint32_t message,
+                          unsigned links[GW_PATH_LINKS_MAX],
+                          uint64_t *latency_ps);
 /* Appends a number; sets c->exhausted if out of memory. */
 bool gw__classes_push(struct gw__classes *c, struct gw__vector *to,
                       uint32_t number);
@@ -209,7 +212,7 @@ bool gw__class_add_link(struct gw__classes *c, uint32_t class, uint32_t link);
  * bytes. */
 void gw__bundle_dissolve(struct gw__classes *c, uint32_t bundle);
 /* Adds a message, whose links all have classes, to its bundle. */
-void gw__bundle_take(struct gw__classes *c, struct gw__new_message what);
+void gw__bundle_add_message(struct gw__classes *c, struct gw__new_message what);
 /* Sorts the batch: afterwards all of its links have classes. */
 void gw__colours_sort(struct gw__classes *c);
 

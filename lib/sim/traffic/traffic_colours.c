@@ -16,7 +16,8 @@
  * Equivalent links that are not connected form one class as long as the same
  * events happen to all of them. After an event at one of them, more will
  * follow. So a dissolved class is combined again only within connected parts
- * (`tell_apart`); otherwise each of a thousand parts would cost a thousand.
+ * (`colour_components`); otherwise each of a thousand parts would cost a
+ * thousand.
  */
 #include "traffic_classes.h"
 
@@ -103,14 +104,15 @@ static size_t count_colours(struct gw__classes *c)
 static void colour_links(struct gw__classes *c)
 {
     const struct gw__new_message *batch = c->batch.items;
-    unsigned way[GW_WAY_MAX];
+    unsigned path[GW_PATH_LINKS_MAX];
     uint64_t latency_ps;
     c->round++;
     c->met.count = 0;
     for (size_t i = 0; i < c->batch.count && !c->exhausted; i++) {
-        unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
+        unsigned count =
+            gw__classes_path(c, batch[i].message, path, &latency_ps);
         for (unsigned k = 0; k < count; k++) {
-            struct gw__class_link *link = &c->links[way[k]];
+            struct gw__class_link *link = &c->links[path[k]];
             if (link->mark == c->round)
                 continue;
             uint32_t *met = gw__vector_push(&c->met, sizeof *met);
@@ -118,7 +120,7 @@ static void colour_links(struct gw__classes *c)
                 c->exhausted = true;
                 return;
             }
-            *met = way[k];
+            *met = path[k];
             link->mark = c->round;
             link->sum = 0;
             link->colour =
@@ -133,16 +135,17 @@ static void refine(struct gw__classes *c)
 {
     const struct gw__new_message *batch = c->batch.items;
     const uint32_t *met = c->met.items;
-    unsigned way[GW_WAY_MAX];
+    unsigned path[GW_PATH_LINKS_MAX];
     uint64_t latency_ps;
     for (size_t i = 0; i < c->batch.count; i++) {
-        unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
+        unsigned count =
+            gw__classes_path(c, batch[i].message, path, &latency_ps);
         uint64_t sum = bits(batch[i].left);
         for (unsigned k = 0; k < count; k++)
-            sum += mix_hash(c->links[way[k]].colour);
+            sum += mix_hash(c->links[path[k]].colour);
         sum = mix_hash(sum);
         for (unsigned k = 0; k < count; k++)
-            c->links[way[k]].sum += sum;
+            c->links[path[k]].sum += sum;
     }
     for (size_t i = 0; i < c->met.count; i++) {
         struct gw__class_link *link = &c->links[met[i]];
@@ -165,18 +168,19 @@ static uint64_t root_of(const struct gw__classes *c, uint64_t link)
 }
 
 /* Gives unclassified links of different components different colours. */
-static void tell_apart(struct gw__classes *c)
+static void colour_components(struct gw__classes *c)
 {
     const struct gw__new_message *batch = c->batch.items;
     const uint32_t *met = c->met.items;
-    unsigned way[GW_WAY_MAX];
+    unsigned path[GW_PATH_LINKS_MAX];
     uint64_t latency_ps;
     for (size_t i = 0; i < c->met.count; i++)
         c->links[met[i]].sum = met[i];
     for (size_t i = 0; i < c->batch.count; i++) {
-        unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
+        unsigned count =
+            gw__classes_path(c, batch[i].message, path, &latency_ps);
         for (unsigned k = 1; k < count; k++)
-            c->links[root_of(c, way[k])].sum = root_of(c, way[0]);
+            c->links[root_of(c, path[k])].sum = root_of(c, path[0]);
     }
     for (size_t i = 0; i < c->met.count; i++) {
         struct gw__class_link *link = &c->links[met[i]];
@@ -189,7 +193,7 @@ static void tell_apart(struct gw__classes *c)
 }
 
 /* Gives each link its own colour: a partition that cannot be refined. */
-static void tell_all_apart(struct gw__classes *c)
+static void colour_each_link(struct gw__classes *c)
 {
     const uint32_t *met = c->met.items;
     for (size_t i = 0; i < c->met.count; i++)
@@ -200,13 +204,13 @@ static void colour(struct gw__classes *c, bool broken)
 {
     colour_links(c);
     if (broken && !c->exhausted)
-        tell_apart(c);
+        colour_components(c);
     size_t before, count = count_colours(c);
     unsigned rounds = 0;
     do {
         before = count;
         if (++rounds > ROUNDS_MAX)
-            tell_all_apart(c);
+            colour_each_link(c);
         else
             refine(c);
         count = count_colours(c);
@@ -228,7 +232,7 @@ static bool holds(const struct gw__classes *c, const struct gw__class *class)
 
 static void want_apart(struct gw__classes *c, uint32_t class)
 {
-    uint32_t *place = gw__vector_push(&c->near_c, sizeof *place);
+    uint32_t *place = gw__vector_push(&c->connected_classes, sizeof *place);
     if (place)
         *place = class;
     else
@@ -236,12 +240,12 @@ static void want_apart(struct gw__classes *c, uint32_t class)
 }
 
 /* Dissolves this class and everything connected to it. */
-static void take_apart(struct gw__classes *c, uint32_t first)
+static void dissolve_connected(struct gw__classes *c, uint32_t first)
 {
-    c->near_c.count = 0;
+    c->connected_classes.count = 0;
     want_apart(c, first);
-    for (size_t i = 0; i < c->near_c.count && !c->exhausted; i++) {
-        uint32_t class = ((uint32_t *)c->near_c.items)[i], use;
+    for (size_t i = 0; i < c->connected_classes.count && !c->exhausted; i++) {
+        uint32_t class = ((uint32_t *)c->connected_classes.items)[i], use;
         while (!c->exhausted &&
                (use = gw__class_at(c, class)->first_use) != GW__NOTHING) {
             uint32_t bundle = gw__use_at(c, use)->bundle;
@@ -274,7 +278,7 @@ static bool classes_hold(struct gw__classes *c)
         if (class == GW__NOTHING || gw__class_at(c, class)->met == 0)
             continue;
         if (!holds(c, gw__class_at(c, class))) {
-            take_apart(c, class);
+            dissolve_connected(c, class);
             hold = false;
         } else {
             gw__class_at(c, class)->met = 0;
@@ -307,28 +311,30 @@ static void make_classes(struct gw__classes *c)
 static bool sort_few(struct gw__classes *c)
 {
     const struct gw__new_message *batch = c->batch.items;
-    unsigned way[GW_WAY_MAX];
+    unsigned path[GW_PATH_LINKS_MAX];
     uint64_t latency_ps;
     if (c->batch.count > FEW)
         return false;
     for (size_t i = 0; i < c->batch.count; i++) {
-        unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
+        unsigned count =
+            gw__classes_path(c, batch[i].message, path, &latency_ps);
         for (unsigned k = 0; k < count; k++) {
-            uint32_t class = c->links[way[k]].class;
+            uint32_t class = c->links[path[k]].class;
             if (class != GW__NOTHING && gw__class_at(c, class)->link_count > 1)
                 return false;
         }
     }
     for (size_t i = 0; i < c->batch.count && !c->exhausted; i++) {
-        unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
+        unsigned count =
+            gw__classes_path(c, batch[i].message, path, &latency_ps);
         for (unsigned k = 0; k < count && !c->exhausted; k++) {
-            struct gw__class_link *link = &c->links[way[k]];
+            struct gw__class_link *link = &c->links[path[k]];
             if (link->class != GW__NOTHING) {
                 gw__class_touch(c, link->class);
                 continue;
             }
             uint32_t class = gw__class_new(c, link->rate);
-            if (!c->exhausted && gw__class_add_link(c, class, way[k]))
+            if (!c->exhausted && gw__class_add_link(c, class, path[k]))
                 link->class = class;
         }
     }
@@ -352,6 +358,6 @@ void gw__colours_sort(struct gw__classes *c)
         sort_many(c);
     const struct gw__new_message *batch = c->batch.items;
     for (size_t i = 0; i < c->batch.count && !c->exhausted; i++)
-        gw__bundle_take(c, batch[i]);
+        gw__bundle_add_message(c, batch[i]);
     c->batch.count = 0;
 }

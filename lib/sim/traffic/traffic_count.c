@@ -38,7 +38,7 @@ enum gw_err gw__traffic_check(const struct gw_algo *algo,
                               struct gw_error *why)
 {
     struct count count = {.runs_max = runs_max};
-    const struct gw__run_sink sink = {.context = &count, .take = count_run};
+    const struct gw__run_sink sink = {.context = &count, .add = count_run};
     const char *name = gw_collective_name(algo->collective);
     unsigned steps;
     count.last = calloc(args->ranks, sizeof *count.last);

@@ -22,7 +22,7 @@
 
 /* Rates within this factor are equal, so that rounding errors cause no
  * rounds. */
-static const double NEAR = 1 + 1e-9;
+static const double RATE_TOLERANCE = 1 + 1e-9;
 /* A change below this fraction is none. */
 static const double SAME = 1e-12;
 /* After this number of extensions all connected bundles are opened. */
@@ -36,13 +36,13 @@ static bool is_open_bundle(const struct gw__classes *c,
     return bundle->mark == c->round;
 }
 
-static void near_class(struct gw__classes *c, uint32_t number)
+static void add_connected_class(struct gw__classes *c, uint32_t number)
 {
     struct gw__class *class = gw__class_at(c, number);
     if (class->mark == c->round)
         return;
     class->mark = c->round;
-    gw__classes_push(c, &c->near_c, number);
+    gw__classes_push(c, &c->connected_classes, number);
 }
 
 static void open_bundle(struct gw__classes *c, uint32_t number)
@@ -51,19 +51,19 @@ static void open_bundle(struct gw__classes *c, uint32_t number)
     if (is_open_bundle(c, bundle))
         return;
     bundle->mark = c->round;
-    gw__classes_push(c, &c->near_b, number);
+    gw__classes_push(c, &c->connected_bundles, number);
     for (uint32_t u = bundle->first_use; u != GW__NOTHING;
          u = gw__use_at(c, u)->next)
-        near_class(c, gw__use_at(c, u)->class);
+        add_connected_class(c, gw__use_at(c, u)->class);
 }
 
 /* Opens the bundles of the touched near classes, or of all near classes, and
  * continues with the classes that these bundles add. */
 static void open_from(struct gw__classes *c, size_t first, bool all)
 {
-    for (size_t i = first; i < c->near_c.count; i++) {
+    for (size_t i = first; i < c->connected_classes.count; i++) {
         struct gw__class *class =
-            gw__class_at(c, ((uint32_t *)c->near_c.items)[i]);
+            gw__class_at(c, ((uint32_t *)c->connected_classes.items)[i]);
         if (!all && !class->touched)
             continue;
         class->touched = false;
@@ -76,9 +76,9 @@ static void open_from(struct gw__classes *c, size_t first, bool all)
 /* Computes the room that the closed bundles leave. */
 static void measure_room(struct gw__classes *c)
 {
-    for (size_t i = 0; i < c->near_c.count; i++) {
+    for (size_t i = 0; i < c->connected_classes.count; i++) {
         struct gw__class *class =
-            gw__class_at(c, ((uint32_t *)c->near_c.items)[i]);
+            gw__class_at(c, ((uint32_t *)c->connected_classes.items)[i]);
         class->room = class->rate;
         class->open = 0;
         class->share = HUGE_VAL;
@@ -98,8 +98,9 @@ static void measure_room(struct gw__classes *c)
             }
         }
     }
-    for (size_t i = 0; i < c->near_b.count; i++)
-        gw__bundle_at(c, ((uint32_t *)c->near_b.items)[i])->settled = false;
+    for (size_t i = 0; i < c->connected_bundles.count; i++)
+        gw__bundle_at(c, ((uint32_t *)c->connected_bundles.items)[i])
+            ->is_fixed = false;
 }
 
 /* Sets the rate and the time of the next end. Nothing changes if the rate is
@@ -122,10 +123,10 @@ static void set_rate(struct gw__classes *c, uint32_t number, double rate)
         first = end < first ? end : first;
     }
     double left = first - bundle->served;
-    double takes = (left > 0 ? left : 0) / rate;
+    double left_ps = (left > 0 ? left : 0) / rate;
     uint64_t due_ps =
-        c->now_ps +
-        (takes < (double)GW__PS_MAX ? (uint64_t)llround(takes) : GW__PS_MAX);
+        c->now_ps + (left_ps < (double)GW__PS_MAX ? (uint64_t)llround(left_ps)
+                                                  : GW__PS_MAX);
     bundle->due_ps = due_ps;
     gw__heap_put(&c->due, number, due_ps);
 }
@@ -136,9 +137,9 @@ static void fix_rate(struct gw__classes *c, uint32_t number,
                      uint32_t bottleneck, double share)
 {
     struct gw__bundle *bundle = gw__bundle_at(c, number);
-    if (!is_open_bundle(c, bundle) || bundle->settled)
+    if (!is_open_bundle(c, bundle) || bundle->is_fixed)
         return;
-    bundle->settled = true;
+    bundle->is_fixed = true;
     bundle->share = share;
     bundle->bottleneck = bottleneck;
     for (uint32_t u = bundle->first_use; u != GW__NOTHING;
@@ -165,16 +166,16 @@ static double share_of(const struct gw__class *class)
  * messages are removed from this range. */
 static double least_share(struct gw__classes *c, size_t *count)
 {
-    uint32_t *near_c = c->near_c.items;
+    uint32_t *connected = c->connected_classes.items;
     size_t kept = 0;
     double least = HUGE_VAL;
     for (size_t i = 0; i < *count; i++) {
-        uint32_t number = near_c[i];
+        uint32_t number = connected[i];
         const struct gw__class *class = gw__class_at(c, number);
         if (!is_open(class))
             continue;
-        near_c[i] = near_c[kept];
-        near_c[kept++] = number;
+        connected[i] = connected[kept];
+        connected[kept++] = number;
         double share = share_of(class);
         least = share < least ? share : least;
     }
@@ -185,12 +186,12 @@ static double least_share(struct gw__classes *c, size_t *count)
 static void fill_up(struct gw__classes *c)
 {
     double least;
-    size_t count = c->near_c.count;
+    size_t count = c->connected_classes.count;
     while ((least = least_share(c, &count)) < HUGE_VAL)
         for (size_t i = 0; i < count; i++) {
-            uint32_t number = ((uint32_t *)c->near_c.items)[i];
+            uint32_t number = ((uint32_t *)c->connected_classes.items)[i];
             struct gw__class *class = gw__class_at(c, number);
-            if (!is_open(class) || share_of(class) > least * NEAR)
+            if (!is_open(class) || share_of(class) > least * RATE_TOLERANCE)
                 continue;
             class->share = least;
             for (uint32_t u = class->first_use; u != GW__NOTHING;
@@ -220,7 +221,7 @@ static double highest_rate(const struct gw__classes *c,
 static void open_felt(struct gw__classes *c, uint32_t number)
 {
     const struct gw__class *class = gw__class_at(c, number);
-    const double slack = NEAR - 1;
+    const double slack = RATE_TOLERANCE - 1;
     bool full = class->room <= 4 * slack * class->rate;
     double highest = full ? highest_rate(c, class) : 0;
     for (uint32_t u = class->first_use; u != GW__NOTHING;
@@ -236,34 +237,34 @@ static void open_felt(struct gw__classes *c, uint32_t number)
 }
 
 /* Computes the rates for a touched class and all affected bundles. */
-static void deal_from(struct gw__classes *c, uint32_t number)
+static void update_rates_from(struct gw__classes *c, uint32_t number)
 {
     size_t opened = 0;
     c->round++;
-    c->near_c.count = c->near_b.count = 0;
-    near_class(c, number);
+    c->connected_classes.count = c->connected_bundles.count = 0;
+    add_connected_class(c, number);
     open_from(c, 0, false);
-    for (unsigned times = 1; opened < c->near_b.count && !c->exhausted;
-         times++) {
-        opened = c->near_b.count;
+    for (unsigned times = 1;
+         opened < c->connected_bundles.count && !c->exhausted; times++) {
+        opened = c->connected_bundles.count;
         measure_room(c);
         fill_up(c);
-        size_t count = c->near_c.count;
+        size_t count = c->connected_classes.count;
         for (size_t i = 0; i < count; i++) {
-            uint32_t near = ((uint32_t *)c->near_c.items)[i];
-            if (gw__class_at(c, near)->has_closed)
-                open_felt(c, near);
+            uint32_t other = ((uint32_t *)c->connected_classes.items)[i];
+            if (gw__class_at(c, other)->has_closed)
+                open_felt(c, other);
         }
-        if (opened < c->near_b.count)
+        if (opened < c->connected_bundles.count)
             open_from(c, times < WIDENINGS ? count : 0, times >= WIDENINGS);
     }
-    for (size_t i = 0; i < c->near_b.count && !c->exhausted; i++) {
-        uint32_t bundle = ((uint32_t *)c->near_b.items)[i];
+    for (size_t i = 0; i < c->connected_bundles.count && !c->exhausted; i++) {
+        uint32_t bundle = ((uint32_t *)c->connected_bundles.items)[i];
         set_rate(c, bundle, gw__bundle_at(c, bundle)->share);
     }
 }
 
-void gw__classes_deal(struct gw__classes *c)
+void gw__classes_update_rates(struct gw__classes *c)
 {
     if (c->batch.count > 0)
         gw__colours_sort(c);
@@ -271,7 +272,7 @@ void gw__classes_deal(struct gw__classes *c)
         uint32_t number = ((uint32_t *)c->touched.items)[i];
         struct gw__class *class = gw__class_at(c, number);
         if (class->touched && class->first_use != GW__NOTHING)
-            deal_from(c, number);
+            update_rates_from(c, number);
         class->touched = false;
     }
     c->touched.count = 0;

@@ -80,7 +80,7 @@ static bool make_values(struct gw__traffic *f)
 }
 
 /* Lists grow at their front, so the last transfer is inserted first. */
-static bool make_waits(struct gw__traffic *f)
+static bool make_dependencies(struct gw__traffic *f)
 {
     const struct gw__versions *v = &f->of_plan.versions;
     bool room = true;
@@ -187,8 +187,8 @@ enum gw_err gw__traffic_of_plan(struct gw__traffic *f, struct gw_error *why)
         err = gw__versions_init(&p->versions, &p->index, why);
     if (err)
         return err;
-    if (make_chunks(f) && make_messages(f) && make_values(f) && make_waits(f) &&
-        make_unfinished(f))
+    if (make_chunks(f) && make_messages(f) && make_values(f) &&
+        make_dependencies(f) && make_unfinished(f))
         return GW_OK;
     return gw_fail(why, GW_ENOMEM, "simulation of %u transfers",
                    p->index.transfers);

@@ -132,7 +132,7 @@ static unsigned step_of(const struct gw__traffic *f, uint32_t message)
     return (unsigned)low + 1;
 }
 
-static void walk_back(struct gw__traffic *f)
+static void trace_critical_path(struct gw__traffic *f)
 {
     struct gw_topology_result *result = f->result;
     for (uint32_t m = f->last; m != GW__NOTHING && result->hops < GW_HOPS_MAX;
@@ -168,7 +168,7 @@ void gw__result_end(struct gw__traffic *f)
     f->result->time_us = us_of(f->last_ps);
     f->result->rounds = f->steps;
     count_uplinks(f->topology, f->result);
-    walk_back(f);
+    trace_critical_path(f);
 }
 
 double gw_topology_utilisation(const struct gw_topology *topology,

@@ -36,9 +36,9 @@ static uint64_t divisor(uint64_t a, uint64_t b)
 
 /* The stride of `wide` is a multiple of that of `narrow`. The common chunks, if
  * any, are those of `wide` from begin to end. */
-static bool meets_multiple(const struct gw__steps *wide,
-                           const struct gw__steps *narrow, uint32_t begin,
-                           uint32_t end)
+static bool intersects_multiple(const struct gw__steps *wide,
+                                const struct gw__steps *narrow, uint32_t begin,
+                                uint32_t end)
 {
     uint32_t first = wide->first;
     uint32_t ahead =
@@ -55,8 +55,8 @@ static bool meets_multiple(const struct gw__steps *wide,
 /* The first common number that is not before either beginning, by the Chinese
  * remainder theorem: x = a + k a.stride, with k (a.stride/common) = (b -
  * a)/common modulo b.stride/common. */
-static bool meets_any(const struct gw__steps *a, const struct gw__steps *b,
-                      uint64_t begin, uint64_t end)
+static bool intersects_any(const struct gw__steps *a, const struct gw__steps *b,
+                           uint64_t begin, uint64_t end)
 {
     uint64_t common = divisor(a->stride, b->stride);
     bool behind = b->first < a->first;
@@ -78,17 +78,17 @@ static bool meets_any(const struct gw__steps *a, const struct gw__steps *b,
     return x <= end;
 }
 
-bool gw__steps_meet(const struct gw__steps *a, const struct gw__steps *b)
+bool gw__steps_intersect(const struct gw__steps *a, const struct gw__steps *b)
 {
     uint32_t begin = a->first > b->first ? a->first : b->first;
     uint32_t end = a->last < b->last ? a->last : b->last;
     if (begin > end)
         return false;
     if (a->stride == b->stride || a->stride % b->stride == 0)
-        return meets_multiple(a, b, begin, end);
+        return intersects_multiple(a, b, begin, end);
     if (b->stride % a->stride == 0)
-        return meets_multiple(b, a, begin, end);
-    return meets_any(a, b, begin, end);
+        return intersects_multiple(b, a, begin, end);
+    return intersects_any(a, b, begin, end);
 }
 
 bool gw__steps_cover(const struct gw__steps *all, const struct gw__steps *some)

@@ -4,7 +4,7 @@
  * endpoints of its peers.
  */
 #include "control_channel_parts.h"
-#include "wire/process_look.h"
+#include "wire/process_inspect.h"
 
 #include "wire/zmq/zmq_context.h"
 

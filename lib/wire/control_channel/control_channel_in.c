@@ -30,7 +30,7 @@
 static const uint64_t oldest_stamp_ns = 1000000000U;
 
 /* While messages are held back, another thread may change the link profiles. */
-static const uint64_t look_ns = 20 * 1000000U;
+static const uint64_t poll_ns = 20 * 1000000U;
 
 enum { TRIES = 256 }; /* per receive: a flood of refusals must not hold us */
 
@@ -42,18 +42,18 @@ static bool is_same(struct gw__control_channel_process a,
     return a.high == b.high && a.low == b.low;
 }
 
-static void note_incarnation(struct gw__control_channel *channel,
-                             const struct gw__control_channel_head *head)
+static void record_incarnation(struct gw__control_channel *channel,
+                               const struct gw__control_channel_head *head)
 {
     struct gw__control_channel_peer *peer = &channel->peers[head->from];
     struct gw__control_channel_process process = {
         head->incarnation_high, head->incarnation_low, head->process};
-    if ((peer->heard > 0 && is_same(process, peer->now)) ||
-        (peer->heard > 1 && is_same(process, peer->before)))
+    if ((peer->process_count > 0 && is_same(process, peer->now)) ||
+        (peer->process_count > 1 && is_same(process, peer->before)))
         return;
-    if (peer->heard > 0 && !channel->bulk)
+    if (peer->process_count > 0 && !channel->bulk)
         gw__control_channel_disconnect(peer);
-    peer->heard = peer->heard > 0 ? 2 : 1;
+    peer->process_count = peer->process_count > 0 ? 2 : 1;
     peer->before = peer->now;
     peer->now = process;
 }
@@ -64,9 +64,9 @@ gw__control_channel_process(const struct gw__control_channel *channel,
 {
     const struct gw__control_channel_peer *peer =
         &channel->peers[node % GW__CONTROL_CHANNEL_NODES];
-    if (peer->heard > 0 && peer->now.low == incarnation_low)
+    if (peer->process_count > 0 && peer->now.low == incarnation_low)
         return &peer->now.id;
-    return peer->heard > 1 && peer->before.low == incarnation_low
+    return peer->process_count > 1 && peer->before.low == incarnation_low
                ? &peer->before.id
                : NULL;
 }
@@ -122,7 +122,7 @@ static enum arrival keep_back(struct gw__control_channel *channel,
     return KEPT_BACK;
 }
 
-static uint64_t ask_again(void *context, zmq_msg_t *message)
+static uint64_t recompute_due(void *context, zmq_msg_t *message)
 {
     struct gw__control_channel *channel = context;
     struct gw__control_channel_head head;
@@ -144,10 +144,10 @@ static void heed_changes(struct gw__control_channel *channel)
     for (unsigned node = 0; node < GW__CONTROL_CHANNEL_NODES; node++)
         channel->peers[node].due = (struct gw__due){0};
     channel->counts.dropped_by_profile +=
-        gw__later_revise(&channel->later, ask_again, channel);
+        gw__later_revise(&channel->later, recompute_due, channel);
 }
 
-static enum arrival take_from_socket(struct gw__control_channel *channel)
+static enum arrival receive_from_socket(struct gw__control_channel *channel)
 {
     struct gw__control_channel_head head;
     enum arrival arrival = read_frame(channel, &head);
@@ -155,18 +155,18 @@ static enum arrival take_from_socket(struct gw__control_channel *channel)
         channel->counts.refused++;
     if (arrival != DUE)
         return arrival;
-    note_incarnation(channel, &head);
+    record_incarnation(channel, &head);
     if (!channel->profiles || gw__link_profiles_quiet(channel->profiles))
         return DUE;
     return keep_back(channel, &head);
 }
 
-static enum arrival take_from_queue(struct gw__control_channel *channel)
+static enum arrival receive_from_queue(struct gw__control_channel *channel)
 {
     uint64_t due_ns = gw__later_due(&channel->later);
     if (due_ns == UINT64_MAX || due_ns > gw_now_ns())
         return NOTHING;
-    gw__later_take(&channel->later, &channel->received);
+    gw__later_pop(&channel->later, &channel->received);
     return DUE;
 }
 
@@ -195,7 +195,7 @@ gw__control_channel_receive(struct gw__control_channel *channel,
     channel->later_first = !channel->later_first;
     for (unsigned nothing = 0, i = 0; nothing < 2 && i < TRIES; i++) {
         enum arrival arrival =
-            queue ? take_from_queue(channel) : take_from_socket(channel);
+            queue ? receive_from_queue(channel) : receive_from_socket(channel);
         if (arrival == DUE) {
             show_message(channel, message);
             return GW_OK;
@@ -229,8 +229,8 @@ void gw__control_channel_wait(struct gw__control_channel *channel, int extra_fd,
     uint64_t due_ns = gw__later_due(&channel->later), now_ns = gw_now_ns();
     if (deadline_ns > due_ns)
         deadline_ns = due_ns;
-    if (due_ns != UINT64_MAX && deadline_ns > now_ns + look_ns)
-        deadline_ns = now_ns + look_ns;
+    if (due_ns != UINT64_MAX && deadline_ns > now_ns + poll_ns)
+        deadline_ns = now_ns + poll_ns;
     while (!gw__control_channel_has_some(channel) && !polled[1].revents &&
            (now_ns = gw_now_ns()) < deadline_ns) {
         uint64_t left = deadline_ns - now_ns;

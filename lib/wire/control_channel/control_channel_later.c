@@ -94,7 +94,7 @@ uint64_t gw__later_due(const struct gw__later *later)
     return later->count > 0 ? later->entries[0].due_ns : UINT64_MAX;
 }
 
-void gw__later_take(struct gw__later *later, zmq_msg_t *message)
+void gw__later_pop(struct gw__later *later, zmq_msg_t *message)
 {
     assert(later->count > 0);
     struct gw__later_entry first = later->entries[0];

@@ -67,9 +67,9 @@ enum gw_err gw__control_channel_send(struct gw__control_channel *channel,
         return GW_OK;
     }
     gw__control_channel_frame_seal(&head, data, bytes, zmq_msg_data(&message));
-    bool taken = hand_over(channel, node, &message, head.sent_ns);
-    channel->counts.sent += taken;
-    channel->counts.overflowed += !taken;
+    bool accepted = hand_over(channel, node, &message, head.sent_ns);
+    channel->counts.sent += accepted;
+    channel->counts.overflowed += !accepted;
     zmq_msg_close(&message);
-    return taken || !channel->bulk ? GW_OK : GW_EUNREACH;
+    return accepted || !channel->bulk ? GW_OK : GW_EUNREACH;
 }

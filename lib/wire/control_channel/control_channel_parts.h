@@ -63,7 +63,7 @@ unsigned gw__later_revise(struct gw__later *later,
 /* The earliest due time; UINT64_MAX: the queue is empty. */
 uint64_t gw__later_due(const struct gw__later *later);
 /* Moves the earliest message, which must exist, to *message. */
-void gw__later_take(struct gw__later *later, zmq_msg_t *message);
+void gw__later_pop(struct gw__later *later, zmq_msg_t *message);
 
 /* ---- the control channel ---- */
 
@@ -78,7 +78,7 @@ struct gw__control_channel_peer {
     bool has_files;                                  /* reserved */
     /* The processes heard as this node: their number (2 for two or more), the
      * newest and the one before. */
-    unsigned heard;
+    unsigned process_count;
     struct gw__control_channel_process now, before;
     struct gw__due due;
 };

@@ -19,7 +19,7 @@
  * it. The slices after it have not been examined yet. Each has its own time
  * stamp, so delays overlap.
  *
- * A change does not wake the inner wire, so `wait` ends every `look_ns` while a
+ * A change does not wake the inner wire, so `wait` ends every `poll_ns` while a
  * slice is held. Like the inner wires it reports each slice once, so a caller
  * that does not want the slice does not spin.
  */
@@ -27,7 +27,7 @@
 
 #include <stdlib.h>
 
-static const uint64_t look_ns = 2 * 1000000U;
+static const uint64_t poll_ns = 2 * 1000000U;
 
 enum head { NONE, HELD, NOTIFIED, SHOWN };
 
@@ -42,7 +42,7 @@ struct emulated_link {
 struct emulated_wire {
     struct gw__wire wire;
     struct gw__wire_ops ops; /* with the inner wire's name and slice size */
-    struct gw__wire *inner;
+    struct gw__wire *wrapped;
     struct gw__link_profiles *profiles;
     unsigned held; /* links whose head is HELD */
     struct emulated_link links[];
@@ -55,17 +55,17 @@ static struct emulated_wire *emulated_wire_of(struct gw__wire *wire)
 
 static void reflect(struct emulated_wire *emulated)
 {
-    emulated->wire.aborted_by_peer = emulated->inner->aborted_by_peer;
-    emulated->wire.read_raced = emulated->inner->read_raced;
+    emulated->wire.aborted_by_peer = emulated->wrapped->aborted_by_peer;
+    emulated->wire.read_raced = emulated->wrapped->read_raced;
 }
 
 static enum gw_err emulated_connect(struct gw__wire *wire,
                                     const struct gw__address *table,
                                     uint64_t deadline_ns, struct gw_error *why)
 {
-    struct gw__wire *inner = emulated_wire_of(wire)->inner;
-    inner->interrupt = wire->interrupt;
-    return inner->ops->connect(inner, table, deadline_ns, why);
+    struct gw__wire *wrapped = emulated_wire_of(wire)->wrapped;
+    wrapped->interrupt = wire->interrupt;
+    return wrapped->ops->connect(wrapped, table, deadline_ns, why);
 }
 
 /* Always stamped: the sender does not know the receiver's profiles. */
@@ -74,22 +74,22 @@ static enum gw_err emulated_send(struct gw__wire *wire, unsigned peer,
                                  const void *data, bool copy)
 {
     struct emulated_wire *emulated = emulated_wire_of(wire);
-    struct gw__wire *inner = emulated->inner;
+    struct gw__wire *wrapped = emulated->wrapped;
     struct gw__header stamped;
     if (header->sent_ns == 0) {
         stamped = *header;
         stamped.sent_ns = gw_now_ns();
         header = &stamped;
     }
-    enum gw_err err = inner->ops->send(inner, peer, header, data, copy);
+    enum gw_err err = wrapped->ops->send(wrapped, peer, header, data, copy);
     reflect(emulated);
     return err;
 }
 
 static uint64_t emulated_sends_done(struct gw__wire *wire, unsigned peer)
 {
-    struct gw__wire *inner = emulated_wire_of(wire)->inner;
-    return inner->ops->sends_done(inner, peer);
+    struct gw__wire *wrapped = emulated_wire_of(wire)->wrapped;
+    return wrapped->ops->sends_done(wrapped, peer);
 }
 
 static void move_to(struct emulated_wire *emulated, struct emulated_link *link,
@@ -149,7 +149,8 @@ static enum gw_err emulated_peek(struct gw__wire *wire, unsigned peer,
 {
     struct emulated_wire *emulated = emulated_wire_of(wire);
     struct emulated_link *link = &emulated->links[peer];
-    enum gw_err err = emulated->inner->ops->peek(emulated->inner, peer, view);
+    enum gw_err err =
+        emulated->wrapped->ops->peek(emulated->wrapped, peer, view);
     reflect(emulated);
     if (err) {
         move_to(emulated, link, NONE);
@@ -166,7 +167,7 @@ static enum gw_err emulated_peek(struct gw__wire *wire, unsigned peer,
 static void emulated_release(struct gw__wire *wire, unsigned peer)
 {
     struct emulated_wire *emulated = emulated_wire_of(wire);
-    emulated->inner->ops->release(emulated->inner, peer);
+    emulated->wrapped->ops->release(emulated->wrapped, peer);
     move_to(emulated, &emulated->links[peer], NONE);
     reflect(emulated);
 }
@@ -197,43 +198,43 @@ static uint64_t nap_ns(struct emulated_wire *emulated, uint64_t ns)
             move_to(emulated, link, NOTIFIED);
         ns = left < ns ? left : ns;
     }
-    return ns < look_ns ? ns : look_ns;
+    return ns < poll_ns ? ns : poll_ns;
 }
 
 static void emulated_wait(struct gw__wire *wire, uint64_t ns)
 {
     struct emulated_wire *emulated = emulated_wire_of(wire);
-    emulated->inner->interrupt = wire->interrupt;
-    emulated->inner->ops->wait(emulated->inner, nap_ns(emulated, ns));
+    emulated->wrapped->interrupt = wire->interrupt;
+    emulated->wrapped->ops->wait(emulated->wrapped, nap_ns(emulated, ns));
     reflect(emulated);
 }
 
 static enum gw_err emulated_check(struct gw__wire *wire, struct gw_error *why)
 {
     struct emulated_wire *emulated = emulated_wire_of(wire);
-    enum gw_err err = emulated->inner->ops->check(emulated->inner, why);
+    enum gw_err err = emulated->wrapped->ops->check(emulated->wrapped, why);
     reflect(emulated);
     return err;
 }
 
 static void emulated_abort(struct gw__wire *wire, const struct gw_error *error)
 {
-    struct gw__wire *inner = emulated_wire_of(wire)->inner;
-    inner->ops->abort(inner, error);
+    struct gw__wire *wrapped = emulated_wire_of(wire)->wrapped;
+    wrapped->ops->abort(wrapped, error);
 }
 
 static void emulated_close(struct gw__wire *wire)
 {
     struct emulated_wire *emulated = emulated_wire_of(wire);
-    emulated->inner->no_linger = wire->no_linger;
-    gw__wire_close(&emulated->inner);
+    emulated->wrapped->no_linger = wire->no_linger;
+    gw__wire_close(&emulated->wrapped);
     free(emulated);
 }
 
 static bool emulated_lost(struct gw__wire *wire, unsigned peer)
 {
-    struct gw__wire *inner = emulated_wire_of(wire)->inner;
-    return inner->ops->lost(inner, peer);
+    struct gw__wire *wrapped = emulated_wire_of(wire)->wrapped;
+    return wrapped->ops->lost(wrapped, peer);
 }
 
 static struct gw__windows *no_windows(struct gw__wire *wire)
@@ -268,40 +269,41 @@ static enum gw_err check_nodes(const unsigned *nodes, unsigned size,
     return GW_OK;
 }
 
-static struct emulated_wire *wrap(struct gw__wire *inner,
+static struct emulated_wire *wrap(struct gw__wire *wrapped,
                                   struct gw__link_profiles *profiles,
                                   const unsigned *nodes)
 {
-    unsigned size = inner->size;
+    unsigned size = wrapped->size;
     struct emulated_wire *emulated =
         calloc(1, sizeof *emulated + size * sizeof *emulated->links);
     if (!emulated)
         return NULL;
-    emulated->wire = *inner;
+    emulated->wire = *wrapped;
     emulated->wire.ops = &emulated->ops;
     emulated->ops = emulated_wire_ops;
-    emulated->ops.name = inner->ops->name;
-    emulated->ops.slice_bytes = inner->ops->slice_bytes;
-    emulated->inner = inner;
+    emulated->ops.name = wrapped->ops->name;
+    emulated->ops.slice_bytes = wrapped->ops->slice_bytes;
+    emulated->wrapped = wrapped;
     emulated->profiles = profiles;
     for (unsigned r = 0; r < size; r++)
         emulated->links[r].node = nodes[r];
     return emulated;
 }
 
-enum gw_err gw__wire_emulated(struct gw__wire **inner,
+enum gw_err gw__wire_emulated(struct gw__wire **wrapped,
                               struct gw__link_profiles *profiles,
                               const unsigned *nodes, struct gw__wire **wire,
                               struct gw_error *why)
 {
     *wire = NULL;
-    enum gw_err err = check_nodes(nodes, (*inner)->size, why);
-    struct emulated_wire *emulated = err ? NULL : wrap(*inner, profiles, nodes);
+    enum gw_err err = check_nodes(nodes, (*wrapped)->size, why);
+    struct emulated_wire *emulated =
+        err ? NULL : wrap(*wrapped, profiles, nodes);
     if (!emulated) {
-        gw__wire_close(inner);
+        gw__wire_close(wrapped);
         return err ? err : gw_fail(why, GW_ENOMEM, "link rules");
     }
-    *inner = NULL;
+    *wrapped = NULL;
     *wire = &emulated->wire;
     return GW_OK;
 }

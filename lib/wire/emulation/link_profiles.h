@@ -72,7 +72,7 @@ uint64_t gw__link_profiles_due(struct gw__link_profiles *profiles,
  * slice is due at the latest, and within 2 ms of a change of the profiles while
  * a slice is held. All else is as on the inner wire. `peek` reports the loss of
  * a peer only after all its slices that are due before. */
-GW_MUST_CHECK enum gw_err gw__wire_emulated(struct gw__wire **inner,
+GW_MUST_CHECK enum gw_err gw__wire_emulated(struct gw__wire **wrapped,
                                             struct gw__link_profiles *profiles,
                                             const unsigned *nodes,
                                             struct gw__wire **wire,

@@ -22,7 +22,7 @@
 enum { TRIES = 256 }; /* per receive: a flood of drops must not hold us */
 
 /* While messages are held back, another thread may change the link profiles. */
-static const uint64_t look_ns = 20 * 1000000U;
+static const uint64_t poll_ns = 20 * 1000000U;
 
 /* ---- opening and closing ---- */
 
@@ -171,18 +171,18 @@ static bool is_message(const struct gw__messenger *messenger,
 enum gw_err gw__messenger_send(struct gw__messenger *messenger,
                                const struct gw__message_out *message)
 {
-    size_t lent_bytes = 0;
+    size_t borrowed_bytes = 0;
     if (!is_message(messenger, message))
         return GW_EUNREACH;
     enum gw_err err =
         message->node == messenger->node
             ? gw__messenger_held_own(messenger, message)
-            : messenger->ops->send(messenger, message, &lent_bytes);
+            : messenger->ops->send(messenger, message, &borrowed_bytes);
     if (err)
         return err;
     messenger->counts.sent++;
     messenger->counts.bytes_sent += gw__message_out_bytes(message);
-    messenger->counts.lent_bytes += lent_bytes;
+    messenger->counts.borrowed_bytes += borrowed_bytes;
     return GW_OK;
 }
 
@@ -193,10 +193,10 @@ static struct gw__messenger_message *
 next_message(struct gw__messenger *messenger, bool held)
 {
     if (held)
-        return gw__messenger_held_take(messenger);
+        return gw__messenger_held_pop(messenger);
     if (messenger->held.count >= GW__MESSENGER_HELD_MAX)
         return NULL;
-    return messenger->ops->take(messenger);
+    return messenger->ops->pop(messenger);
 }
 
 enum gw_err gw__messenger_receive(struct gw__messenger *messenger,
@@ -208,15 +208,15 @@ enum gw_err gw__messenger_receive(struct gw__messenger *messenger,
     messenger->ops->tend(messenger);
     gw__messenger_held_heed(messenger);
     for (unsigned nothing = 0, i = 0; nothing < 2 && i < TRIES; i++) {
-        struct gw__messenger_message *taken = next_message(messenger, held);
-        if (taken && (held || gw__messenger_held_admit(messenger, taken))) {
+        struct gw__messenger_message *popped = next_message(messenger, held);
+        if (popped && (held || gw__messenger_held_admit(messenger, popped))) {
             messenger->counts.received++;
-            messenger->counts.bytes_received += taken->bytes;
-            *message = &taken->in;
+            messenger->counts.bytes_received += popped->bytes;
+            *message = &popped->in;
             return GW_OK;
         }
-        held ^= !taken;
-        nothing = taken ? 0 : nothing + 1;
+        held ^= !popped;
+        nothing = popped ? 0 : nothing + 1;
     }
     return GW_PENDING;
 }
@@ -227,8 +227,8 @@ void gw__messenger_wait(struct gw__messenger *messenger, uint64_t deadline_ns)
 {
     uint64_t due_ns = gw__messenger_held_due(messenger), now_ns = gw_now_ns();
     bool moved = messenger->ops->tend(messenger);
-    if (due_ns != UINT64_MAX && deadline_ns > now_ns + look_ns)
-        deadline_ns = now_ns + look_ns;
+    if (due_ns != UINT64_MAX && deadline_ns > now_ns + poll_ns)
+        deadline_ns = now_ns + poll_ns;
     if (deadline_ns > due_ns)
         deadline_ns = due_ns;
     while (!moved && !atomic_load(&messenger->woken) &&

@@ -114,8 +114,8 @@ struct gw__message_out {
     unsigned node;
     unsigned part_count;
     struct gw__messenger_part parts[GW__MESSENGER_PARTS];
-    bool again;    /* it was sent before, and not answered */
-    unsigned lent; /* bits; 0: none, and `back` is not called */
+    bool again;        /* it was sent before, and not answered */
+    unsigned borrowed; /* bits; 0: none, and `back` is not called */
     void (*back)(void *context);
     void *context;
 };
@@ -140,7 +140,7 @@ void gw__messenger_wake(struct gw__messenger *messenger);
 struct gw__messenger_counts {
     uint64_t sent, received;             /* messages */
     uint64_t bytes_sent, bytes_received; /* of their parts */
-    uint64_t lent_bytes;                 /* of them, not copied here */
+    uint64_t borrowed_bytes;             /* of them, not copied here */
     uint64_t dropped; /* lost by a link profile, refused or forgotten */
 };
 const struct gw__messenger_counts *

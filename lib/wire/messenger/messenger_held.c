@@ -57,7 +57,7 @@ static void drop_message(struct gw__messenger *messenger,
 }
 
 struct gw__messenger_message *
-gw__messenger_held_take(struct gw__messenger *messenger)
+gw__messenger_held_pop(struct gw__messenger *messenger)
 {
     struct gw__messenger_held *held = &messenger->held;
     if (!held->nodes)
@@ -210,7 +210,7 @@ enum gw_err gw__messenger_held_own(struct gw__messenger *messenger,
     held->own_count++;
     held->own_bytes += bytes;
     append_held(messenger, copied);
-    if (message->lent && message->back)
+    if (message->borrowed && message->back)
         message->back(message->context);
     return GW_OK;
 }

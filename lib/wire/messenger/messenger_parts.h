@@ -55,7 +55,7 @@ struct gw__messenger_spin {
     unsigned cores;
     int load_fd; /* /proc/loadavg, or -1 */
     bool pays;
-    uint64_t asked_ns, not_before_ns, penalty_ns;
+    uint64_t checked_ns, not_before_ns, penalty_ns;
 };
 
 struct gw__messenger_peer {
@@ -71,9 +71,9 @@ struct gw__messenger_ops {
     /* To a known node other than the own; does not count. *lent_bytes: the
      * bytes that were not copied. */
     enum gw_err (*send)(struct gw__messenger *, const struct gw__message_out *,
-                        size_t *lent_bytes);
+                        size_t *borrowed_bytes);
     /* The next message of any known peer; NULL: none. */
-    struct gw__messenger_message *(*take)(struct gw__messenger *);
+    struct gw__messenger_message *(*pop)(struct gw__messenger *);
     /* Takes back lent parts and sends waiting messages. True: there were any.
      */
     bool (*tend)(struct gw__messenger *);
@@ -108,10 +108,10 @@ static inline size_t gw__messenger_padded(size_t bytes)
     return (bytes + 7) & ~(size_t)7;
 }
 
-static inline bool gw__messenger_is_lent(const struct gw__message_out *message,
-                                         unsigned part)
+static inline bool
+gw__messenger_is_borrowed(const struct gw__message_out *message, unsigned part)
 {
-    return message->lent >> part & 1;
+    return message->borrowed >> part & 1;
 }
 
 size_t gw__message_out_bytes(const struct gw__message_out *message);
@@ -140,7 +140,7 @@ gw__messenger_held_admit(struct gw__messenger *messenger,
                          struct gw__messenger_message *message);
 /* A message that is due, from the nodes in turn; NULL: none. */
 struct gw__messenger_message *
-gw__messenger_held_take(struct gw__messenger *messenger);
+gw__messenger_held_pop(struct gw__messenger *messenger);
 /* The earliest due time; UINT64_MAX: none is held. */
 uint64_t gw__messenger_held_due(const struct gw__messenger *messenger);
 /* Applies the link profiles again if they have changed. */

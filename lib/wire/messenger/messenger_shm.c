@@ -17,7 +17,7 @@ struct endpoint_address {
     uint64_t token, incarnation_high, incarnation_low;
     uint64_t nonce, segment_bytes;
     int32_t pid, fd;
-    struct gw__process_watch_id watch;
+    struct gw__process_watch_id process;
 };
 _Static_assert(sizeof(struct endpoint_address) <= GW__ADDRESS_MAX,
                "fits the blob");
@@ -117,24 +117,25 @@ static void begin_link(struct gw__messenger_shm *shm, unsigned node)
     atomic_store(&ours->from, 0);
     for (unsigned i = 0; i < GW__MESSENGER_SLOTS; i++)
         atomic_store(&ours->ring[i].sequence, 0);
-    atomic_store(&ours->taken, 0);
+    atomic_store(&ours->consumed, 0);
     atomic_store(&ours->returned, 0);
-    peer->pushed = peer->taken_seen = peer->returned_seen = 0;
-    peer->taken = 0;
+    peer->pushed = peer->consumed_seen = peer->returned_seen = 0;
+    peer->consumed = 0;
     peer->copied_bytes = 0;
     atomic_store(&ours->from, peer->nonce);
     atomic_store(&ours->to, peer->nonce);
     gw__messenger_ring(peer->source->segment);
 }
 
-static enum gw_err watch_peer(struct gw__messenger_shm_peer *peer,
-                              const struct endpoint_address *endpoint,
-                              struct gw_error *why)
+static enum gw_err monitor_peer(struct gw__messenger_shm_peer *peer,
+                                const struct endpoint_address *endpoint,
+                                struct gw_error *why)
 {
-    gw__process_watch_fini(&peer->watch);
+    gw__process_watch_fini(&peer->process_watch);
     peer->ended = false;
-    enum gw_err err = gw__process_watch_init(&peer->watch, 1, why);
-    if (!err && gw__process_watch_add(&peer->watch, 0, &endpoint->watch, why))
+    enum gw_err err = gw__process_watch_init(&peer->process_watch, 1, why);
+    if (!err &&
+        gw__process_watch_add(&peer->process_watch, 0, &endpoint->process, why))
         err = gw_fail(why, GW_EUNREACH,
                       "it is on another host or in another pid namespace (try "
                       "--wire tcp)");
@@ -155,7 +156,7 @@ static enum gw_err shm_know(struct gw__messenger *messenger, unsigned node,
         return err;
     if (!peer->source || peer->nonce != endpoint.nonce) {
         detach(shm, node);
-        err = watch_peer(peer, &endpoint, why);
+        err = monitor_peer(peer, &endpoint, why);
         if (!err)
             err = gw__messenger_loans_init(peer, why);
         if (err)
@@ -191,7 +192,7 @@ static void shm_forget(struct gw__messenger *messenger, unsigned node)
 
 /* ---- closing ---- */
 
-static bool has_lent(const struct gw__messenger_shm_peer *peer)
+static bool has_loans(const struct gw__messenger_shm_peer *peer)
 {
     for (unsigned i = 0; i < GW__MESSENGER_LOANS && peer->out > 0; i++)
         if (peer->loans[i].state == LOAN_OUT && peer->loans[i].back)
@@ -205,8 +206,8 @@ static bool is_needed(struct gw__messenger_shm *shm, unsigned node)
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
     return atomic_load(&theirs->from) == shm->home->segment->nonce &&
-           (peer->first || atomic_load(&theirs->taken) != peer->pushed ||
-            has_lent(peer)) &&
+           (peer->first || atomic_load(&theirs->consumed) != peer->pushed ||
+            has_loans(peer)) &&
            !gw__messenger_shm_ended(peer);
 }
 
@@ -240,7 +241,7 @@ static void shm_close(struct gw__messenger *messenger)
         gw__messenger_unmap_all(peer);
         if (peer->source)
             gw__messenger_source_release(peer->source);
-        gw__process_watch_fini(&peer->watch);
+        gw__process_watch_fini(&peer->process_watch);
         free(peer->loans);
     }
     gw__messenger_staging_fini(&shm->staging);
@@ -254,7 +255,7 @@ static const struct gw__messenger_ops ops = {
     .know = shm_know,
     .forget = shm_forget,
     .send = gw__messenger_shm_send,
-    .take = gw__messenger_shm_take,
+    .pop = gw__messenger_shm_pop,
     .tend = gw__messenger_shm_tend,
     .ready = gw__messenger_shm_ready,
     .sleep = gw__messenger_shm_sleep,
@@ -298,7 +299,7 @@ static void write_address(struct gw__messenger_shm *shm,
         .segment_bytes = shm->home->region.bytes,
         .pid = (int32_t)getpid(),
         .fd = shm->home->region.fd};
-    gw__process_watch_self(&endpoint.watch);
+    gw__process_watch_self(&endpoint.process);
     memcpy(shm->messenger.address.blob, &endpoint, sizeof endpoint);
     shm->messenger.address.bytes = sizeof endpoint;
 }

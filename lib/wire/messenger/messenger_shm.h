@@ -45,7 +45,7 @@ enum {
     GW__MESSENGER_NO_LOAN = 0xffff,
     GW__MESSENGER_BODY = 192,
     GW__MESSENGER_MAPPINGS = 32, /* per peer: regions mapped here */
-    GW__MESSENGER_LINE = 64,
+    GW__MESSENGER_LINE_BYTES = 64,
 };
 
 /* One message. The body begins with a gw__memory_range for each part passed by
@@ -53,13 +53,13 @@ enum {
  * `sequence` is the number of the message on the link plus one, and publishes
  * the rest. */
 struct gw__messenger_entry {
-    _Alignas(GW__MESSENGER_LINE) _Atomic uint64_t sequence;
+    _Alignas(GW__MESSENGER_LINE_BYTES) _Atomic uint64_t sequence;
     uint64_t session;
     uint64_t sent_ns;
     uint16_t loan;
     uint8_t part_count;
-    uint8_t placed; /* parts passed by place, as bits */
-    bool lent;      /* the sender waits for the loan */
+    uint8_t mapped; /* parts passed by place, as bits */
+    bool borrowed;  /* the sender waits for the loan */
     uint8_t zero[3];
     uint64_t bytes[GW__MESSENGER_PARTS];
     unsigned char body[GW__MESSENGER_BODY];
@@ -68,20 +68,20 @@ _Static_assert(sizeof(struct gw__messenger_entry) == 256, "four cache lines");
 
 struct gw__messenger_link {
     /* As sender. */
-    _Alignas(GW__MESSENGER_LINE) _Atomic uint64_t to;
+    _Alignas(GW__MESSENGER_LINE_BYTES) _Atomic uint64_t to;
     _Atomic uint64_t session;
     _Atomic uint32_t wants_room;
     struct gw__messenger_entry ring[GW__MESSENGER_SLOTS];
     /* As receiver. */
-    _Alignas(GW__MESSENGER_LINE) _Atomic uint64_t from;
-    _Atomic uint64_t taken;    /* descriptors */
+    _Alignas(GW__MESSENGER_LINE_BYTES) _Atomic uint64_t from;
+    _Atomic uint64_t consumed; /* descriptors */
     _Atomic uint64_t returned; /* loans */
     uint16_t returns[GW__MESSENGER_LOANS];
 };
 
 struct gw__messenger_segment {
     uint64_t nonce;
-    _Alignas(GW__MESSENGER_LINE) _Atomic uint32_t doorbell; /* futex */
+    _Alignas(GW__MESSENGER_LINE_BYTES) _Atomic uint32_t doorbell; /* futex */
     _Atomic uint32_t sleeping;
     struct gw__messenger_link links[GW__MESSENGER_NODES];
 };
@@ -155,17 +155,17 @@ struct gw__messenger_image {
     struct gw__messenger_image *next;
     struct gw__messenger_entry entry;
     struct gw__messenger_loan loan;
-    size_t lent_bytes;
+    size_t borrowed_bytes;
 };
 
 struct gw__messenger_shm_peer {
     struct gw__messenger_source *source; /* NULL: never known */
     uint64_t nonce;                      /* of its segment */
     int pid;
-    struct gw__process_watch watch;
+    struct gw__process_watch process_watch;
     bool ended; /* reported by `watch`, once */
     /* sending */
-    uint64_t pushed, taken_seen, returned_seen;
+    uint64_t pushed, consumed_seen, returned_seen;
     struct gw__messenger_image *first, *last; /* messages that wait for room */
     unsigned waiting;
     size_t copied_bytes; /* in staging memory, waiting or out */
@@ -173,7 +173,7 @@ struct gw__messenger_shm_peer {
     uint16_t free_loan;
     unsigned out, orphans;
     /* receiving */
-    uint64_t taken;
+    uint64_t consumed;
     struct gw__messenger_mapped mapped[GW__MESSENGER_MAPPINGS];
     uint64_t mapped_clock;
 };
@@ -210,7 +210,7 @@ gw__messenger_link_from(struct gw__messenger_shm *shm, unsigned node)
 
 enum gw_err gw__messenger_shm_send(struct gw__messenger *messenger,
                                    const struct gw__message_out *message,
-                                   size_t *lent_bytes);
+                                   size_t *borrowed_bytes);
 bool gw__messenger_shm_tend(struct gw__messenger *messenger);
 /* Takes back returned loans and pushes waiting messages. True: there were any.
  */
@@ -245,7 +245,7 @@ void gw__messenger_loan_end(struct gw__messenger_shm *shm,
 /* ---- messenger_shm_in.c ---- */
 
 struct gw__messenger_message *
-gw__messenger_shm_take(struct gw__messenger *messenger);
+gw__messenger_shm_pop(struct gw__messenger *messenger);
 /* Is there a descriptor of `node`? */
 bool gw__messenger_shm_has(struct gw__messenger_shm *shm, unsigned node);
 /* Takes and drops all messages in the ring. */
@@ -269,18 +269,18 @@ void gw__messenger_unmap_all(struct gw__messenger_shm_peer *peer);
 
 /* NULL: no memory. */
 struct gw__messenger_block *
-gw__messenger_staging_new(struct gw__messenger_staging *stage, size_t bytes);
-void gw__messenger_staging_free(struct gw__messenger_staging *stage,
+gw__messenger_staging_new(struct gw__messenger_staging *staging, size_t bytes);
+void gw__messenger_staging_free(struct gw__messenger_staging *staging,
                                 struct gw__messenger_block *block);
 /* Never reuses the block: a peer that does not report its release may still
  * read it. */
-void gw__messenger_staging_abandon(struct gw__messenger_staging *stage,
+void gw__messenger_staging_abandon(struct gw__messenger_staging *staging,
                                    const struct gw__messenger_block *block);
 unsigned char *
 gw__messenger_staging_memory(const struct gw__messenger_block *block);
 struct gw__memory_range
 gw__messenger_staging_place(const struct gw__messenger_block *block);
-void gw__messenger_staging_fini(struct gw__messenger_staging *stage);
+void gw__messenger_staging_fini(struct gw__messenger_staging *staging);
 
 /* ---- messenger_shm_wait.c ---- */
 

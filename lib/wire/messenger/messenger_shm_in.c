@@ -19,7 +19,7 @@ struct shm_message {
     struct gw__messenger_source *source; /* NULL: nothing is to be returned */
     struct gw__messenger_mapping *mappings[GW__MESSENGER_PARTS];
     uint16_t loan;
-    bool lent;
+    bool borrowed;
     _Alignas(8) unsigned char body[GW__MESSENGER_BODY];
 };
 
@@ -44,7 +44,7 @@ void gw__messenger_source_release(struct gw__messenger_source *source)
 }
 
 static void return_loan(struct gw__messenger_source *source, uint16_t loan,
-                        bool lent)
+                        bool borrowed)
 {
     struct gw__messenger_home *home = source->home;
     struct gw__messenger_link *ours = &home->segment->links[source->node];
@@ -60,8 +60,8 @@ static void return_loan(struct gw__messenger_source *source, uint16_t loan,
     }
     pthread_mutex_unlock(&source->lock);
     atomic_thread_fence(memory_order_seq_cst);
-    if (attached && (lent || atomic_load_explicit(&theirs->wants_room,
-                                                  memory_order_relaxed)))
+    if (attached && (borrowed || atomic_load_explicit(&theirs->wants_room,
+                                                      memory_order_relaxed)))
         gw__messenger_ring(source->segment);
 }
 
@@ -73,7 +73,7 @@ static void free_message(struct gw__message_in *released)
         if (message->mappings[i])
             gw__messenger_mapping_release(message->mappings[i]);
     if (source) {
-        return_loan(source, message->loan, message->lent);
+        return_loan(source, message->loan, message->borrowed);
         gw__messenger_source_release(source);
     }
     free(message);
@@ -94,9 +94,9 @@ static struct gw__messenger_entry *head(struct gw__messenger_shm *shm,
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
     struct gw__messenger_entry *entry =
-        &theirs->ring[peer->taken % GW__MESSENGER_SLOTS];
+        &theirs->ring[peer->consumed % GW__MESSENGER_SLOTS];
     return atomic_load_explicit(&entry->sequence, memory_order_acquire) ==
-                       peer->taken + 1 &&
+                       peer->consumed + 1 &&
                    is_for_us(shm, theirs)
                ? entry
                : NULL;
@@ -113,7 +113,8 @@ static void advance(struct gw__messenger_shm *shm, unsigned node)
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     struct gw__messenger_link *ours = gw__messenger_link_to(shm, node);
     struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
-    atomic_store_explicit(&ours->taken, ++peer->taken, memory_order_release);
+    atomic_store_explicit(&ours->consumed, ++peer->consumed,
+                          memory_order_release);
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&theirs->wants_room, memory_order_relaxed))
         gw__messenger_ring(peer->source->segment);
@@ -140,9 +141,9 @@ static bool is_current(struct gw__messenger_shm *shm, unsigned node,
 
 /* ---- messages ---- */
 
-static bool is_placed(const struct gw__messenger_entry *entry, unsigned part)
+static bool is_mapped(const struct gw__messenger_entry *entry, unsigned part)
 {
-    return entry->placed >> part & 1;
+    return entry->mapped >> part & 1;
 }
 
 static bool map_part(struct gw__messenger_shm_peer *peer,
@@ -176,7 +177,7 @@ static bool lay_out_parts(struct gw__messenger_shm_peer *peer,
         struct gw__memory_range range;
         shown->parts[i].bytes = entry->bytes[i];
         message->base.bytes += entry->bytes[i];
-        if (!is_placed(entry, i))
+        if (!is_mapped(entry, i))
             continue;
         memcpy(&range, message->body + at, sizeof range);
         at += sizeof range;
@@ -184,7 +185,7 @@ static bool lay_out_parts(struct gw__messenger_shm_peer *peer,
             return false;
     }
     for (unsigned i = 0; i < shown->part_count; i++) {
-        if (is_placed(entry, i))
+        if (is_mapped(entry, i))
             continue;
         if (entry->bytes[i] > sizeof message->body - at)
             return false;
@@ -216,25 +217,24 @@ static struct shm_message *make_message(struct gw__messenger_shm *shm,
         message->source = shm->peers[node].source;
         atomic_fetch_add(&message->source->refs, 1);
         message->loan = entry->loan;
-        message->lent = entry->lent;
+        message->borrowed = entry->borrowed;
     }
     return message;
 }
 
 /* Takes the head of a ring; NULL: there was none, or it was dropped. *taken:
  * there was one. */
-static struct gw__messenger_message *take_from(struct gw__messenger_shm *shm,
-                                               unsigned node, bool wanted,
-                                               bool *taken)
+static struct gw__messenger_message *
+pop_from(struct gw__messenger_shm *shm, unsigned node, bool wanted, bool *found)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     struct gw__messenger_entry entry, *first = head(shm, node);
-    *taken = first && copy_head(shm, node, first, &entry);
-    if (!*taken)
+    *found = first && copy_head(shm, node, first, &entry);
+    if (!*found)
         return NULL;
     struct shm_message *message = make_message(shm, node, &entry);
     if (!message) {
-        *taken = false; /* no memory: it stays in the ring */
+        *found = false; /* no memory: it stays in the ring */
         return NULL;
     }
     wanted = wanted && is_current(shm, node, &entry) &&
@@ -249,10 +249,10 @@ static struct gw__messenger_message *take_from(struct gw__messenger_shm *shm,
 }
 
 struct gw__messenger_message *
-gw__messenger_shm_take(struct gw__messenger *messenger)
+gw__messenger_shm_pop(struct gw__messenger *messenger)
 {
     struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
-    bool taken;
+    bool found;
     unsigned begin = shm->turn++ % GW__MESSENGER_NODES;
     uint64_t before = ((uint64_t)1 << begin) - 1;
     uint64_t rounds[] = {shm->known & ~before, shm->known & before};
@@ -260,7 +260,7 @@ gw__messenger_shm_take(struct gw__messenger *messenger)
         for (uint64_t left = rounds[i]; left; left &= left - 1) {
             unsigned node = (unsigned)__builtin_ctzll(left);
             struct gw__messenger_message *message =
-                take_from(shm, node, true, &taken);
+                pop_from(shm, node, true, &found);
             if (!message)
                 continue;
             shm->turn = node + 1;
@@ -271,7 +271,7 @@ gw__messenger_shm_take(struct gw__messenger *messenger)
 
 void gw__messenger_shm_drain(struct gw__messenger_shm *shm, unsigned node)
 {
-    bool taken = true;
-    for (unsigned i = 0; i < GW__MESSENGER_SLOTS && taken; i++)
-        take_from(shm, node, false, &taken);
+    bool found = true;
+    for (unsigned i = 0; i < GW__MESSENGER_SLOTS && found; i++)
+        pop_from(shm, node, false, &found);
 }

@@ -46,7 +46,7 @@ uint16_t gw__messenger_loan_new(struct gw__messenger_shm_peer *peer,
     return number;
 }
 
-static void give_to_user(struct gw__messenger_loan *loan)
+static void return_to_user(struct gw__messenger_loan *loan)
 {
     void (*back)(void *) = loan->back;
     loan->back = NULL;
@@ -63,7 +63,7 @@ void gw__messenger_loan_end(struct gw__messenger_shm *shm,
     loan->block = NULL;
     peer->copied_bytes -= loan->copied_bytes;
     loan->copied_bytes = 0;
-    give_to_user(loan);
+    return_to_user(loan);
 }
 
 static void end_loan(struct gw__messenger_shm *shm,
@@ -106,7 +106,7 @@ void gw__messenger_loans_recall(struct gw__messenger_shm_peer *peer)
             peer->loans[i].state = LOAN_ORPHAN;
             peer->out--;
             peer->orphans++;
-            give_to_user(&peer->loans[i]);
+            return_to_user(&peer->loans[i]);
         }
 }
 

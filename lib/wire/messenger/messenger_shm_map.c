@@ -11,7 +11,8 @@
 
 bool gw__messenger_shm_ended(struct gw__messenger_shm_peer *peer)
 {
-    peer->ended = peer->ended || gw__process_watch_poll(&peer->watch) >= 0;
+    peer->ended =
+        peer->ended || gw__process_watch_poll(&peer->process_watch) >= 0;
     return peer->ended;
 }
 

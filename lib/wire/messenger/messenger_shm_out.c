@@ -16,17 +16,17 @@
 #include <string.h>
 
 /* Smaller parts are cheaper to copy than to lend. */
-enum { PLACED_LEAST = 152 };
+enum { MAPPED_BYTES_MIN = 152 };
 
 /* ---- the image ---- */
 
-enum treatment { INLINE, STAGED, PLACED };
+enum treatment { INLINE, STAGED, MAPPED };
 
 struct plan {
     enum treatment treatments[GW__MESSENGER_PARTS];
     struct gw__memory_range places[GW__MESSENGER_PARTS];
     size_t staged_bytes; /* padded */
-    size_t copied_bytes, lent_bytes;
+    size_t copied_bytes, borrowed_bytes;
 };
 
 static bool find_place(const struct gw__messenger_part *part,
@@ -34,7 +34,7 @@ static bool find_place(const struct gw__messenger_part *part,
 {
     struct gw__region region;
     uintptr_t at = (uintptr_t)part->data;
-    if (part->bytes < PLACED_LEAST || at % 8 != 0 ||
+    if (part->bytes < MAPPED_BYTES_MIN || at % 8 != 0 ||
         !gw__region_find(part->data, part->bytes, &region))
         return false;
     *range = (struct gw__memory_range){.fd = region.fd,
@@ -71,14 +71,14 @@ static void make_plan(const struct gw__messenger *messenger,
                       const struct gw__message_out *message, struct plan *plan)
 {
     int largest;
-    plan->staged_bytes = plan->copied_bytes = plan->lent_bytes = 0;
+    plan->staged_bytes = plan->copied_bytes = plan->borrowed_bytes = 0;
     for (unsigned i = 0; i < message->part_count; i++) {
-        bool placed = gw__messenger_is_lent(message, i) &&
+        bool mapped = gw__messenger_is_borrowed(message, i) &&
                       !messenger->copy_always &&
                       find_place(&message->parts[i], &plan->places[i]);
-        plan->treatments[i] = placed ? PLACED : INLINE;
-        if (placed)
-            plan->lent_bytes += message->parts[i].bytes;
+        plan->treatments[i] = mapped ? MAPPED : INLINE;
+        if (mapped)
+            plan->borrowed_bytes += message->parts[i].bytes;
     }
     while ((largest = largest_inline(message, plan)) >= 0) {
         plan->treatments[largest] = STAGED;
@@ -120,7 +120,7 @@ static void fill_body(struct gw__messenger_entry *entry,
     unsigned char *at = entry->body;
     for (unsigned i = 0; i < message->part_count; i++)
         if (plan->treatments[i] != INLINE) {
-            entry->placed |= (uint8_t)(1U << i);
+            entry->mapped |= (uint8_t)(1U << i);
             memcpy(at, &plan->places[i], sizeof *plan->places);
             at += sizeof *plan->places;
         }
@@ -146,16 +146,16 @@ static bool make_image(struct gw__messenger_shm *shm,
     image->next = NULL;
     image->loan =
         (struct gw__messenger_loan){.copied_bytes = plan.copied_bytes};
-    image->lent_bytes = plan.lent_bytes;
+    image->borrowed_bytes = plan.borrowed_bytes;
     image->entry.session = gw__messenger_link_to(shm, message->node)->session;
     image->entry.sent_ns = gw_now_ns();
     image->entry.loan = GW__MESSENGER_NO_LOAN;
     image->entry.part_count = (uint8_t)message->part_count;
-    image->entry.placed = 0;
-    image->entry.lent = plan.lent_bytes > 0;
+    image->entry.mapped = 0;
+    image->entry.borrowed = plan.borrowed_bytes > 0;
     if (!stage_parts(shm, message, &plan, &image->loan.block))
         return false;
-    if (image->entry.lent) {
+    if (image->entry.borrowed) {
         image->loan.back = message->back;
         image->loan.context = message->context;
     }
@@ -176,12 +176,13 @@ static bool is_read(struct gw__messenger_shm *shm, unsigned node)
 static bool has_room(struct gw__messenger_shm *shm, unsigned node)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
-    if (peer->pushed - peer->taken_seen < GW__MESSENGER_SLOTS)
+    if (peer->pushed - peer->consumed_seen < GW__MESSENGER_SLOTS)
         return true;
     if (is_read(shm, node))
-        peer->taken_seen = atomic_load_explicit(
-            &gw__messenger_link_from(shm, node)->taken, memory_order_acquire);
-    return peer->pushed - peer->taken_seen < GW__MESSENGER_SLOTS;
+        peer->consumed_seen =
+            atomic_load_explicit(&gw__messenger_link_from(shm, node)->consumed,
+                                 memory_order_acquire);
+    return peer->pushed - peer->consumed_seen < GW__MESSENGER_SLOTS;
 }
 
 static bool push_image(struct gw__messenger_shm *shm, unsigned node,
@@ -193,7 +194,7 @@ static bool push_image(struct gw__messenger_shm *shm, unsigned node,
              ->ring[peer->pushed % GW__MESSENGER_SLOTS];
     if (!has_room(shm, node))
         return false;
-    if (image->entry.placed) {
+    if (image->entry.mapped) {
         image->entry.loan = gw__messenger_loan_new(peer, &image->loan);
         if (image->entry.loan == GW__MESSENGER_NO_LOAN)
             return false;
@@ -215,7 +216,7 @@ static bool wait_for_room(struct gw__messenger_shm *shm, unsigned node,
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     struct gw__messenger_image *kept =
-        aligned_alloc(GW__MESSENGER_LINE, sizeof *kept);
+        aligned_alloc(GW__MESSENGER_LINE_BYTES, sizeof *kept);
     if (!kept)
         return false;
     memcpy(kept, image, sizeof *kept);
@@ -284,7 +285,7 @@ bool gw__messenger_shm_can_serve(struct gw__messenger_shm *shm, unsigned node)
             atomic_load_explicit(&theirs->returned, memory_order_acquire) !=
                 peer->returned_seen) ||
            (peer->first &&
-            (!peer->first->entry.placed ||
+            (!peer->first->entry.mapped ||
              peer->free_loan != GW__MESSENGER_NO_LOAN) &&
             has_room(shm, node));
 }
@@ -302,7 +303,7 @@ bool gw__messenger_shm_tend(struct gw__messenger *messenger)
 
 enum gw_err gw__messenger_shm_send(struct gw__messenger *messenger,
                                    const struct gw__message_out *message,
-                                   size_t *lent_bytes)
+                                   size_t *borrowed_bytes)
 {
     struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
     struct gw__messenger_shm_peer *peer = &shm->peers[message->node];
@@ -319,8 +320,8 @@ enum gw_err gw__messenger_shm_send(struct gw__messenger *messenger,
         gw__messenger_loan_end(shm, peer, &image.loan);
         return GW_ENOMEM;
     }
-    *lent_bytes = image.lent_bytes;
-    if (message->lent && !image.entry.lent && message->back)
+    *borrowed_bytes = image.borrowed_bytes;
+    if (message->borrowed && !image.entry.borrowed && message->back)
         message->back(message->context);
     return GW_OK;
 }

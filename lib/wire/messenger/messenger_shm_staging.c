@@ -21,8 +21,9 @@ struct gw__messenger_slab {
     struct gw__messenger_block blocks[];
 };
 
-static struct gw__messenger_slab *new_slab(struct gw__messenger_staging *stage,
-                                           size_t block_bytes, size_t count)
+static struct gw__messenger_slab *
+new_slab(struct gw__messenger_staging *staging, size_t block_bytes,
+         size_t count)
 {
     struct gw__messenger_slab *slab =
         calloc(1, sizeof *slab + count * sizeof *slab->blocks);
@@ -34,14 +35,14 @@ static struct gw__messenger_slab *new_slab(struct gw__messenger_staging *stage,
     for (size_t i = 0; i < count; i++)
         slab->blocks[i] = (struct gw__messenger_block){
             .slab = slab, .offset = i * block_bytes, .bytes = block_bytes};
-    slab->next = stage->slabs;
+    slab->next = staging->slabs;
     if (slab->next)
         slab->next->before = slab;
-    stage->slabs = slab;
+    staging->slabs = slab;
     return slab;
 }
 
-static void free_slab(struct gw__messenger_staging *stage,
+static void free_slab(struct gw__messenger_staging *staging,
                       struct gw__messenger_slab *slab)
 {
     if (slab->next)
@@ -49,18 +50,18 @@ static void free_slab(struct gw__messenger_staging *stage,
     if (slab->before)
         slab->before->next = slab->next;
     else
-        stage->slabs = slab->next;
+        staging->slabs = slab->next;
     gw__region_free(&slab->region);
     free(slab);
 }
 
 static struct gw__messenger_block *
-new_small(struct gw__messenger_staging *stage, unsigned class)
+new_small(struct gw__messenger_staging *staging, unsigned class)
 {
     size_t bytes = (size_t)LEAST_BYTES << class, count = SLAB_BYTES / bytes;
-    struct gw__messenger_block **free_blocks = &stage->free[class];
+    struct gw__messenger_block **free_blocks = &staging->free[class];
     if (!*free_blocks) {
-        struct gw__messenger_slab *slab = new_slab(stage, bytes, count);
+        struct gw__messenger_slab *slab = new_slab(staging, bytes, count);
         for (size_t i = 0; slab && i < count; i++) {
             slab->blocks[i].next = *free_blocks;
             *free_blocks = &slab->blocks[i];
@@ -74,61 +75,61 @@ new_small(struct gw__messenger_staging *stage, unsigned class)
 
 /* The first free block that fits and is not much too large. */
 static struct gw__messenger_block *
-new_large(struct gw__messenger_staging *stage, size_t bytes)
+new_large(struct gw__messenger_staging *staging, size_t bytes)
 {
-    struct gw__messenger_block **at = &stage->large, *block;
+    struct gw__messenger_block **at = &staging->large, *block;
     while ((block = *at) && (block->bytes < bytes || block->bytes / 2 > bytes))
         at = &block->next;
     if (block) {
         *at = block->next;
-        stage->large_bytes -= block->bytes;
+        staging->large_bytes -= block->bytes;
         return block;
     }
     bytes = (bytes + SLAB_BYTES - 1) & ~(size_t)(SLAB_BYTES - 1);
-    struct gw__messenger_slab *slab = new_slab(stage, bytes, 1);
+    struct gw__messenger_slab *slab = new_slab(staging, bytes, 1);
     return slab ? slab->blocks : NULL;
 }
 
 struct gw__messenger_block *
-gw__messenger_staging_new(struct gw__messenger_staging *stage, size_t bytes)
+gw__messenger_staging_new(struct gw__messenger_staging *staging, size_t bytes)
 {
     for (unsigned class = 0; class < GW__MESSENGER_CLASSES; class ++)
         if (bytes <= (size_t)LEAST_BYTES << class)
-            return new_small(stage, class);
-    return new_large(stage, bytes);
+            return new_small(staging, class);
+    return new_large(staging, bytes);
 }
 
 /* Receivers may keep the block mapped for long, so its pages are freed here. */
-static void give_pages_back(const struct gw__region *region)
+static void free_pages(const struct gw__region *region)
 {
     (void)fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                     (off_t)region->bytes);
 }
 
-void gw__messenger_staging_free(struct gw__messenger_staging *stage,
+void gw__messenger_staging_free(struct gw__messenger_staging *staging,
                                 struct gw__messenger_block *block)
 {
     for (unsigned class = 0; class < GW__MESSENGER_CLASSES; class ++)
         if (block->bytes == (size_t)LEAST_BYTES << class) {
-            block->next = stage->free[class];
-            stage->free[class] = block;
+            block->next = staging->free[class];
+            staging->free[class] = block;
             return;
         }
-    if (stage->large_bytes + block->bytes > large_kept_bytes) {
-        give_pages_back(&block->slab->region);
-        free_slab(stage, block->slab);
+    if (staging->large_bytes + block->bytes > large_kept_bytes) {
+        free_pages(&block->slab->region);
+        free_slab(staging, block->slab);
         return;
     }
-    stage->large_bytes += block->bytes;
-    block->next = stage->large;
-    stage->large = block;
+    staging->large_bytes += block->bytes;
+    block->next = staging->large;
+    staging->large = block;
 }
 
-void gw__messenger_staging_abandon(struct gw__messenger_staging *stage,
+void gw__messenger_staging_abandon(struct gw__messenger_staging *staging,
                                    const struct gw__messenger_block *block)
 {
     if (block->bytes > (size_t)LEAST_BYTES << (GW__MESSENGER_CLASSES - 1))
-        free_slab(stage, block->slab);
+        free_slab(staging, block->slab);
 }
 
 unsigned char *
@@ -148,11 +149,11 @@ gw__messenger_staging_place(const struct gw__messenger_block *block)
 }
 
 /* Messages that a peer still holds keep their pages. */
-void gw__messenger_staging_fini(struct gw__messenger_staging *stage)
+void gw__messenger_staging_fini(struct gw__messenger_staging *staging)
 {
-    while (stage->slabs) {
-        struct gw__messenger_slab *slab = stage->slabs;
-        stage->slabs = slab->next;
+    while (staging->slabs) {
+        struct gw__messenger_slab *slab = staging->slabs;
+        staging->slabs = slab->next;
         gw__region_free(&slab->region);
         free(slab);
     }

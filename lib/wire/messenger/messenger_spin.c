@@ -19,7 +19,7 @@
 enum { BURST = 64 };
 
 static const uint64_t spin_ns = 50 * 1000U, long_yield_ns = 20 * 1000U;
-static const uint64_t ask_again_ns = 5 * 1000000U;
+static const uint64_t load_check_ns = 5 * 1000000U;
 static const uint64_t least_penalty_ns = 20 * 1000000U;
 static const uint64_t most_penalty_ns = 1000 * 1000000U;
 
@@ -59,8 +59,8 @@ static bool pays(struct gw__messenger_spin *spin, uint64_t now_ns)
 {
     if (spin->cores < 2 || now_ns < spin->not_before_ns)
         return false;
-    if (now_ns - spin->asked_ns > ask_again_ns) {
-        spin->asked_ns = now_ns;
+    if (now_ns - spin->checked_ns > load_check_ns) {
+        spin->checked_ns = now_ns;
         spin->pays = a_core_each(spin);
     }
     return spin->pays;

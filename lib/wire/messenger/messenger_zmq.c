@@ -36,7 +36,7 @@ enum {
 struct endpoint_address {
     uint32_t magic, node;
     uint64_t token, incarnation_high, incarnation_low;
-    struct gw__process_watch_id watch;
+    struct gw__process_watch_id process;
     uint8_t secured;
     char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
 };
@@ -116,12 +116,12 @@ static enum gw_err read_address(const struct gw__messenger_zmq *zmq,
 /* Known only for processes of this host. */
 static bool peer_has_ended(const struct endpoint_address *endpoint)
 {
-    struct gw__process_watch watch;
-    bool ended =
-        gw__process_watch_init(&watch, 1, NULL) == GW_OK &&
-        gw__process_watch_add(&watch, 0, &endpoint->watch, NULL) == GW_OK &&
-        gw__process_watch_poll(&watch) >= 0;
-    gw__process_watch_fini(&watch);
+    struct gw__process_watch process_watch;
+    bool ended = gw__process_watch_init(&process_watch, 1, NULL) == GW_OK &&
+                 gw__process_watch_add(&process_watch, 0, &endpoint->process,
+                                       NULL) == GW_OK &&
+                 gw__process_watch_poll(&process_watch) >= 0;
+    gw__process_watch_fini(&process_watch);
     return ended;
 }
 
@@ -137,7 +137,7 @@ static enum gw_err zmq_know(struct gw__messenger *messenger, unsigned node,
         return err;
     if (peer_has_ended(&endpoint))
         return gw_fail(why, GW_ELOST, "its process (%u) has ended",
-                       endpoint.watch.pid);
+                       endpoint.process.pid);
     err = make_socket(zmq, false, endpoint.endpoint, &peer->dealer, why);
     if (!err && zmq_connect(peer->dealer, endpoint.endpoint) != 0)
         err = gw_fail(why, GW_EUNREACH, "%s: %s", endpoint.endpoint,
@@ -171,7 +171,7 @@ static void zmq_forget(struct gw__messenger *messenger, unsigned node)
     struct pollfd bell = {.fd = zmq->bell, .events = POLLIN};
     uint64_t until_ns = gw_now_ns() + FORGETTING_MS * 1000000ULL;
     eventfd_t rings;
-    while (peer->lent > 0 && gw_now_ns() < until_ns) {
+    while (peer->borrowed > 0 && gw_now_ns() < until_ns) {
         atomic_store(&zmq->sleeping, true);
         atomic_thread_fence(memory_order_seq_cst);
         if (!atomic_load(&zmq->urgent) && poll(&bell, 1, 1) > 0)
@@ -212,7 +212,7 @@ static const struct gw__messenger_ops ops = {
     .know = zmq_know,
     .forget = zmq_forget,
     .send = gw__messenger_zmq_send,
-    .take = gw__messenger_zmq_take,
+    .pop = gw__messenger_zmq_pop,
     .tend = gw__messenger_zmq_tend,
     .ready = gw__messenger_zmq_ready,
     .sleep = gw__messenger_zmq_sleep,
@@ -315,7 +315,7 @@ static void write_address(struct gw__messenger_zmq *zmq,
         .incarnation_high = config->incarnation_high,
         .incarnation_low = config->incarnation_low,
         .secured = zmq->secured};
-    gw__process_watch_self(&endpoint.watch);
+    gw__process_watch_self(&endpoint.process);
     memcpy(endpoint.endpoint, zmq->endpoint, sizeof endpoint.endpoint);
     memcpy(zmq->messenger.address.blob, &endpoint, sizeof endpoint);
     zmq->messenger.address.bytes = sizeof endpoint;

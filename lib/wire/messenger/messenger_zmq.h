@@ -69,14 +69,14 @@ struct gw__messenger_zmq_message {
     _Alignas(8) unsigned char copies[];
 };
 
-enum gw__arrival { GW__ARRIVAL_NONE, GW__ARRIVAL_REFUSED, GW__ARRIVAL_CAME };
+enum gw__arrival { GW__ARRIVAL_NONE, GW__ARRIVAL_REFUSED, GW__ARRIVAL_MESSAGE };
 
 /* The local path to a peer opens after a message of the peer has arrived and a
  * later one to it was given to ZeroMQ: then the peer knows this node and the
  * sequence numbers. */
 enum gw__messenger_local {
     GW__MESSENGER_LOCAL_SHUT,
-    GW__MESSENGER_LOCAL_HEARD,
+    GW__MESSENGER_LOCAL_RECEIVED,
     GW__MESSENGER_LOCAL_OPEN,
 };
 
@@ -89,8 +89,8 @@ struct gw__messenger_zmq_peer {
     uint32_t session_seen; /* of received messages, in the incarnation seen_* */
     uint64_t seen_high, seen_low;
     uint64_t next; /* after the last message that came or that will not come */
-    struct gw__messenger_message *line; /* the reorder queue */
-    unsigned waiting, lent;
+    struct gw__messenger_message *reorder_queue; /* the reorder queue */
+    unsigned waiting, borrowed;
     size_t copied_bytes;
     bool was_known; /* but is not known now, in the incarnation former_* */
     uint64_t former_high, former_low;
@@ -115,13 +115,13 @@ struct gw__messenger_zmq {
     struct gw__messenger_message *early, **early_end;
     unsigned early_count;
     size_t early_bytes;
-    bool early_changed; /* an early message may be from a peer known now */
-    uint64_t lines; /* peers with a reorder queue that is not empty, as bits */
-    unsigned line_count;
+    bool early_changed;     /* an early message may be from a peer known now */
+    uint64_t reorder_nodes; /* bits: peers whose reorder queue has messages */
+    unsigned reorder_count;
     int local_fd; /* -1: no local path */
     unsigned char *local_message;
-    bool local_looked; /* was empty after the last message read from ZeroMQ */
-    bool local_turn;   /* at the next read */
+    bool local_drained; /* was empty after the last message read from ZeroMQ */
+    bool local_turn;    /* at the next read */
 };
 
 static inline struct gw__messenger_zmq *
@@ -135,14 +135,14 @@ static inline bool
 gw__messenger_local_is_read(const struct gw__messenger_zmq *zmq)
 {
     return zmq->local_fd >= 0 &&
-           (zmq->line_count < GW__REORDER_QUEUE_MAX || !zmq->local_looked);
+           (zmq->reorder_count < GW__REORDER_QUEUE_MAX || !zmq->local_drained);
 }
 
 /* ---- messenger_zmq_out.c ---- */
 
 enum gw_err gw__messenger_zmq_send(struct gw__messenger *messenger,
                                    const struct gw__message_out *message,
-                                   size_t *lent_bytes);
+                                   size_t *borrowed_bytes);
 bool gw__messenger_zmq_tend(struct gw__messenger *messenger);
 
 /* ---- messenger_zmq_local.c ---- */
@@ -169,7 +169,7 @@ void gw__reorder_queue_skip(struct gw__messenger_zmq *zmq,
                             struct gw__messenger_zmq_message *message);
 /* A message whose turn has come; NULL: none. */
 struct gw__messenger_message *
-gw__reorder_queue_take(struct gw__messenger_zmq *zmq);
+gw__reorder_queue_pop(struct gw__messenger_zmq *zmq);
 /* Is there one, or may there be one after reading the local path? */
 bool gw__reorder_queue_ready(struct gw__messenger_zmq *zmq);
 void gw__reorder_queue_drop(struct gw__messenger_zmq *zmq, unsigned node);
@@ -187,7 +187,7 @@ void gw__messenger_zmq_drop(struct gw__messenger_zmq *zmq,
                             struct gw__messenger_message *message);
 
 struct gw__messenger_message *
-gw__messenger_zmq_take(struct gw__messenger *messenger);
+gw__messenger_zmq_pop(struct gw__messenger *messenger);
 /* `node` is known now: drops early messages of its other incarnations. */
 void gw__messenger_zmq_welcome(struct gw__messenger_zmq *zmq, unsigned node);
 void gw__messenger_zmq_drop_early(struct gw__messenger_zmq *zmq);

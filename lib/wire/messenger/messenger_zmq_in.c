@@ -82,8 +82,8 @@ static size_t room_of(const struct gw__messenger_head *head)
 }
 
 /* The final address of the part's bytes; NULL: no memory. */
-static const void *settle_part(struct gw__messenger_zmq_message *message,
-                               unsigned part, unsigned char *copy)
+static const void *part_data(struct gw__messenger_zmq_message *message,
+                             unsigned part, unsigned char *copy)
 {
     zmq_msg_t *frame = &message->frames[part];
     const void *data = zmq_msg_data(frame);
@@ -116,7 +116,7 @@ static bool read_parts(struct gw__messenger_zmq *zmq,
         part->bytes = zmq_msg_size(&message->frames[i]);
         if (part->bytes != head->bytes[i])
             return false;
-        part->data = settle_part(message, i, copy);
+        part->data = part_data(message, i, copy);
         if (!part->data)
             return false;
         if (part->bytes <= GW__MESSENGER_SMALL_BYTES)
@@ -143,7 +143,7 @@ static enum gw__arrival read_message(struct gw__messenger_zmq *zmq,
     zmq_msg_close(&frame);
     *read = good ? gw__messenger_zmq_message_new(&head, room_of(&head)) : NULL;
     if (*read && read_parts(zmq, *read, &head, &more))
-        return GW__ARRIVAL_CAME;
+        return GW__ARRIVAL_MESSAGE;
     skip_rest(zmq->router, more);
     if (*read)
         gw__message_in_release(&(*read)->base.in);
@@ -239,7 +239,7 @@ static void admit_message(struct gw__messenger_zmq *zmq,
     struct gw__messenger_zmq_peer *peer = &zmq->peers[shown->from];
     if (is_known(zmq, shown)) {
         if (peer->local == GW__MESSENGER_LOCAL_SHUT)
-            peer->local = GW__MESSENGER_LOCAL_HEARD;
+            peer->local = GW__MESSENGER_LOCAL_RECEIVED;
         gw__reorder_queue_add(zmq, message);
     } else if (message->local || is_former(zmq, shown)) {
         gw__reorder_queue_skip(zmq, message);
@@ -252,7 +252,7 @@ static bool read_local(struct gw__messenger_zmq *zmq)
 {
     struct gw__messenger_zmq_message *message;
     enum gw__arrival arrival = gw__messenger_local_read(zmq, &message);
-    if (arrival == GW__ARRIVAL_CAME)
+    if (arrival == GW__ARRIVAL_MESSAGE)
         admit_message(zmq, message);
     return arrival != GW__ARRIVAL_NONE;
 }
@@ -261,8 +261,8 @@ static bool read_far(struct gw__messenger_zmq *zmq)
 {
     struct gw__messenger_zmq_message *message;
     enum gw__arrival arrival = read_message(zmq, &message);
-    if (arrival == GW__ARRIVAL_CAME) {
-        zmq->local_looked = zmq->local_fd < 0;
+    if (arrival == GW__ARRIVAL_MESSAGE) {
+        zmq->local_drained = zmq->local_fd < 0;
         admit_message(zmq, message);
     }
     return arrival != GW__ARRIVAL_NONE;
@@ -272,8 +272,8 @@ static bool read_far(struct gw__messenger_zmq *zmq)
  * the local path is read until it is empty. False: there is none. */
 static bool read_one(struct gw__messenger_zmq *zmq)
 {
-    if (!zmq->local_looked) {
-        zmq->local_looked = !read_local(zmq);
+    if (!zmq->local_drained) {
+        zmq->local_drained = !read_local(zmq);
         return true;
     }
     zmq->local_turn = !zmq->local_turn;
@@ -282,15 +282,15 @@ static bool read_one(struct gw__messenger_zmq *zmq)
 }
 
 struct gw__messenger_message *
-gw__messenger_zmq_take(struct gw__messenger *messenger)
+gw__messenger_zmq_pop(struct gw__messenger *messenger)
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     struct gw__messenger_message *message = NULL;
     admit_early(zmq);
     for (unsigned i = 0; i < TRIES && !message; i++) {
-        message = gw__reorder_queue_take(zmq);
+        message = gw__reorder_queue_pop(zmq);
         if (!message && !read_one(zmq))
             break;
     }
-    return message ? message : gw__reorder_queue_take(zmq);
+    return message ? message : gw__reorder_queue_pop(zmq);
 }

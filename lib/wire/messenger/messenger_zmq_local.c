@@ -106,16 +106,16 @@ bool gw__messenger_local_send(struct gw__messenger_zmq *zmq,
     struct gw__messenger_zmq_peer *peer = &zmq->peers[out->node];
     struct gw__messenger_head sealed = *head;
     struct sockaddr_un place;
-    struct iovec pieces[1 + GW__MESSENGER_PARTS] = {{&sealed, sizeof sealed}};
+    struct iovec vectors[1 + GW__MESSENGER_PARTS] = {{&sealed, sizeof sealed}};
     if (!may_go(zmq, out))
         return false;
     for (unsigned i = 0; i < out->part_count; i++)
-        pieces[1 + i] =
+        vectors[1 + i] =
             (struct iovec){.iov_base = (void *)(uintptr_t)out->parts[i].data,
                            .iov_len = out->parts[i].bytes};
     struct msghdr message = {.msg_name = &place,
                              .msg_namelen = name_place(peer->endpoint, &place),
-                             .msg_iov = pieces,
+                             .msg_iov = vectors,
                              .msg_iovlen = 1 + out->part_count};
     gw__messenger_head_seal(&sealed, &sealed);
     return sendmsg(zmq->local_fd, &message, MSG_NOSIGNAL) >= 0;
@@ -175,8 +175,8 @@ gw__messenger_local_read(struct gw__messenger_zmq *zmq,
         struct cmsghdr align;
         char room[CMSG_SPACE(sizeof(struct ucred))];
     } extra;
-    struct iovec piece = {zmq->local_message, MESSAGE_BYTES};
-    struct msghdr message = {.msg_iov = &piece,
+    struct iovec vector = {zmq->local_message, MESSAGE_BYTES};
+    struct msghdr message = {.msg_iov = &vector,
                              .msg_iovlen = 1,
                              .msg_control = &extra,
                              .msg_controllen = sizeof extra};
@@ -188,7 +188,7 @@ gw__messenger_local_read(struct gw__messenger_zmq *zmq,
     bool good = !(message.msg_flags & MSG_TRUNC) && is_of_this_user(&message);
     *read = good ? unpack(zmq, (size_t)bytes) : NULL;
     if (*read)
-        return GW__ARRIVAL_CAME;
+        return GW__ARRIVAL_MESSAGE;
     zmq->messenger.counts.dropped++;
     return GW__ARRIVAL_REFUSED;
 }

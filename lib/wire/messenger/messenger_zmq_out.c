@@ -33,20 +33,20 @@ static void release_context(struct gw__send_context *context)
     gw__messenger_zmq_rouse(&zmq->messenger);
 }
 
-static void give_back_frame(void *data, void *context)
+static void return_frame(void *data, void *context)
 {
     (void)data;
     release_context(context);
 }
 
-static void settle_sent(struct gw__messenger_zmq *zmq,
-                        struct gw__send_context *context)
+static void complete_send(struct gw__messenger_zmq *zmq,
+                          struct gw__send_context *context)
 {
     struct gw__messenger_zmq_peer *peer = &zmq->peers[context->node];
     peer->waiting--;
     peer->copied_bytes -= context->copied_bytes;
     if (context->back) {
-        peer->lent--;
+        peer->borrowed--;
         context->back(context->context);
     }
     free(context);
@@ -77,7 +77,7 @@ bool gw__messenger_zmq_tend(struct gw__messenger *messenger)
     zmq->full = false;
     while (context) {
         struct gw__send_context *next = context->next;
-        settle_sent(zmq, context);
+        complete_send(zmq, context);
         context = next;
     }
     return urgent;
@@ -88,22 +88,22 @@ bool gw__messenger_zmq_tend(struct gw__messenger *messenger)
 static bool goes_from_where_it_lies(const struct gw__message_out *message,
                                     unsigned part)
 {
-    return gw__messenger_is_lent(message, part) &&
+    return gw__messenger_is_borrowed(message, part) &&
            message->parts[part].bytes > GW__MESSENGER_SMALL_BYTES;
 }
 
 /* The bytes to be copied and the room that they take. False: a part is too
  * large. */
 static bool measure_message(const struct gw__message_out *message,
-                            size_t *copied, size_t *room, size_t *lent)
+                            size_t *copied, size_t *room, size_t *borrowed)
 {
-    *copied = *room = *lent = 0;
+    *copied = *room = *borrowed = 0;
     for (unsigned i = 0; i < message->part_count; i++) {
         size_t bytes = message->parts[i].bytes;
         if (bytes > largest_part)
             return false;
         if (goes_from_where_it_lies(message, i)) {
-            *lent += bytes;
+            *borrowed += bytes;
         } else {
             *copied += bytes;
             *room += gw__messenger_padded(bytes);
@@ -140,7 +140,7 @@ static bool make_frame(struct gw__send_context *context, zmq_msg_t *frame,
 {
     if (bytes == 0)
         return zmq_msg_init(frame) == 0;
-    if (zmq_msg_init_data(frame, data, bytes, give_back_frame, context) != 0)
+    if (zmq_msg_init_data(frame, data, bytes, return_frame, context) != 0)
         return false;
     atomic_fetch_add_explicit(&context->refs, 1, memory_order_relaxed);
     return true;
@@ -201,12 +201,12 @@ static void close_frames(zmq_msg_t *frames, unsigned count)
 static enum gw_err send_far(struct gw__messenger_zmq *zmq,
                             const struct gw__message_out *message,
                             const struct gw__messenger_head *head,
-                            size_t *lent_bytes)
+                            size_t *borrowed_bytes)
 {
     struct gw__messenger_zmq_peer *peer = &zmq->peers[message->node];
     zmq_msg_t frames[FRAMES];
-    size_t copied, room, lent;
-    if (!measure_message(message, &copied, &room, &lent) ||
+    size_t copied, room, borrowed;
+    if (!measure_message(message, &copied, &room, &borrowed) ||
         peer->waiting >= GW__MESSENGER_WAITING_MAX ||
         peer->copied_bytes + copied > gw__messenger_copies_max)
         return refuse_full(zmq);
@@ -226,36 +226,36 @@ static enum gw_err send_far(struct gw__messenger_zmq *zmq,
         close_frames(frames, made);
     else
         sent = send_frames(peer->dealer, frames, made);
-    if (sent && lent > 0) {
+    if (sent && borrowed > 0) {
         context->urgent = true;
         context->back = message->back;
         context->context = message->context;
-        peer->lent += message->back != NULL;
+        peer->borrowed += message->back != NULL;
     }
     release_context(context);
     if (!sent)
         return refuse_full(zmq);
-    *lent_bytes = lent;
+    *borrowed_bytes = borrowed;
     return GW_OK;
 }
 
 enum gw_err gw__messenger_zmq_send(struct gw__messenger *messenger,
                                    const struct gw__message_out *message,
-                                   size_t *lent_bytes)
+                                   size_t *borrowed_bytes)
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     struct gw__messenger_zmq_peer *peer = &zmq->peers[message->node];
     gw__messenger_zmq_tend(messenger);
     struct gw__messenger_head head = address_head(zmq, message);
     if (!gw__messenger_local_send(zmq, message, &head)) {
-        enum gw_err err = send_far(zmq, message, &head, lent_bytes);
+        enum gw_err err = send_far(zmq, message, &head, borrowed_bytes);
         if (err)
             return err;
-        if (peer->local == GW__MESSENGER_LOCAL_HEARD)
+        if (peer->local == GW__MESSENGER_LOCAL_RECEIVED)
             peer->local = GW__MESSENGER_LOCAL_OPEN;
     }
     peer->sequence++;
-    if (message->lent && *lent_bytes == 0 && message->back)
+    if (message->borrowed && *borrowed_bytes == 0 && message->back)
         message->back(message->context);
     return GW_OK;
 }

@@ -30,18 +30,18 @@ static bool is_before(const struct gw__messenger_zmq_message *a,
 static struct gw__messenger_zmq_message *first_of(struct gw__messenger_zmq *zmq,
                                                   unsigned node)
 {
-    return (struct gw__messenger_zmq_message *)zmq->peers[node].line;
+    return (struct gw__messenger_zmq_message *)zmq->peers[node].reorder_queue;
 }
 
 static struct gw__messenger_message *shift(struct gw__messenger_zmq *zmq,
                                            unsigned node)
 {
     struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
-    struct gw__messenger_message *first = peer->line;
-    peer->line = first->next;
-    zmq->line_count--;
-    if (!peer->line)
-        zmq->lines &= ~((uint64_t)1 << node);
+    struct gw__messenger_message *first = peer->reorder_queue;
+    peer->reorder_queue = first->next;
+    zmq->reorder_count--;
+    if (!peer->reorder_queue)
+        zmq->reorder_nodes &= ~((uint64_t)1 << node);
     return first;
 }
 
@@ -49,16 +49,16 @@ static void insert(struct gw__messenger_zmq *zmq,
                    struct gw__messenger_zmq_message *message)
 {
     unsigned node = message->base.in.from;
-    struct gw__messenger_message **at = &zmq->peers[node].line;
+    struct gw__messenger_message **at = &zmq->peers[node].reorder_queue;
     while (*at && !is_before(message, (struct gw__messenger_zmq_message *)*at))
         at = &(*at)->next;
     message->base.next = *at;
     *at = &message->base;
-    zmq->line_count++;
-    zmq->lines |= (uint64_t)1 << node;
+    zmq->reorder_count++;
+    zmq->reorder_nodes |= (uint64_t)1 << node;
 }
 
-static void note_next(struct gw__messenger_zmq_peer *peer, uint64_t next)
+static void advance_next(struct gw__messenger_zmq_peer *peer, uint64_t next)
 {
     if (peer->next < next)
         peer->next = next;
@@ -68,7 +68,7 @@ static void begin_session(struct gw__messenger_zmq *zmq, unsigned node,
                           uint32_t session)
 {
     struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
-    while (peer->line && first_of(zmq, node)->session < session)
+    while (peer->reorder_queue && first_of(zmq, node)->session < session)
         gw__messenger_zmq_drop(zmq, shift(zmq, node));
     peer->session_seen = session;
     peer->next = 0;
@@ -92,7 +92,7 @@ static void count_as_come(struct gw__messenger_zmq *zmq,
     if (message->session > peer->session_seen)
         begin_session(zmq, node, message->session);
     if (message->session == peer->session_seen)
-        note_next(peer, message->sequence + 1);
+        advance_next(peer, message->sequence + 1);
 }
 
 /* A message that is ahead keeps its place even so: if the peer is known again,
@@ -111,19 +111,19 @@ static void skip(struct gw__messenger_zmq *zmq,
 
 void gw__reorder_queue_drop(struct gw__messenger_zmq *zmq, unsigned node)
 {
-    struct gw__messenger_message *line = zmq->peers[node].line;
-    while (zmq->peers[node].line)
+    struct gw__messenger_message *queue = zmq->peers[node].reorder_queue;
+    while (zmq->peers[node].reorder_queue)
         (void)shift(zmq, node);
-    while (line) {
-        struct gw__messenger_message *next = line->next;
-        skip(zmq, (struct gw__messenger_zmq_message *)line);
-        line = next;
+    while (queue) {
+        struct gw__messenger_message *next = queue->next;
+        skip(zmq, (struct gw__messenger_zmq_message *)queue);
+        queue = next;
     }
 }
 
 void gw__reorder_queue_empty(struct gw__messenger_zmq *zmq, unsigned node)
 {
-    while (zmq->peers[node].line)
+    while (zmq->peers[node].reorder_queue)
         gw__messenger_zmq_drop(zmq, shift(zmq, node));
 }
 
@@ -160,7 +160,7 @@ void gw__reorder_queue_add(struct gw__messenger_zmq *zmq,
     if (!message->local && message->session > peer->session_seen)
         begin_session(zmq, node, message->session);
     if (!message->local)
-        note_next(peer, message->sequence);
+        advance_next(peer, message->sequence);
     insert(zmq, message);
 }
 
@@ -184,16 +184,17 @@ static bool is_due(const struct gw__messenger_zmq *zmq,
         &zmq->peers[message->base.in.from];
     if (message->session != peer->session_seen)
         return false;
-    return message->local ? message->sequence <= peer->next : zmq->local_looked;
+    return message->local ? message->sequence <= peer->next
+                          : zmq->local_drained;
 }
 
 /* The first message of a queue if it is due, passing over void places. */
-static struct gw__messenger_message *take_from(struct gw__messenger_zmq *zmq,
-                                               unsigned node)
+static struct gw__messenger_message *pop_from(struct gw__messenger_zmq *zmq,
+                                              unsigned node)
 {
     struct gw__messenger_zmq_message *first;
     while ((first = first_of(zmq, node)) && is_due(zmq, first)) {
-        note_next(&zmq->peers[node], first->sequence + 1);
+        advance_next(&zmq->peers[node], first->sequence + 1);
         (void)shift(zmq, node);
         if (!first->is_void)
             return &first->base;
@@ -203,18 +204,18 @@ static struct gw__messenger_message *take_from(struct gw__messenger_zmq *zmq,
 }
 
 struct gw__messenger_message *
-gw__reorder_queue_take(struct gw__messenger_zmq *zmq)
+gw__reorder_queue_pop(struct gw__messenger_zmq *zmq)
 {
-    struct gw__messenger_message *taken = NULL;
-    for (uint64_t left = zmq->lines; left && !taken; left &= left - 1)
-        taken = take_from(zmq, (unsigned)__builtin_ctzll(left));
-    return taken;
+    struct gw__messenger_message *popped = NULL;
+    for (uint64_t left = zmq->reorder_nodes; left && !popped; left &= left - 1)
+        popped = pop_from(zmq, (unsigned)__builtin_ctzll(left));
+    return popped;
 }
 
 bool gw__reorder_queue_ready(struct gw__messenger_zmq *zmq)
 {
-    for (uint64_t left = zmq->lines; left; left &= left - 1)
+    for (uint64_t left = zmq->reorder_nodes; left; left &= left - 1)
         if (is_due(zmq, first_of(zmq, (unsigned)__builtin_ctzll(left))))
             return true;
-    return zmq->lines && !zmq->local_looked;
+    return zmq->reorder_nodes && !zmq->local_drained;
 }

@@ -71,7 +71,7 @@ static void send_join(const struct gw__rendezvous *rendezvous,
 /* Reads the answer of rank 0, if there is one: GW_OK with the table, GW_PENDING
  * (*waits: the missing ranks), or the error of a REFUSE. */
 static enum gw_err listen_to_host(const struct gw__rendezvous *rendezvous,
-                                  char waits[GW__RANK_LIST_BYTES],
+                                  char missing[GW__RANK_LIST_BYTES],
                                   struct gw_error *why)
 {
     zmq_msg_t message;
@@ -88,7 +88,7 @@ static enum gw_err listen_to_host(const struct gw__rendezvous *rendezvous,
                                   rendezvous->size))
             result = GW_OK;
         else if (head.kind == GW__RENDEZVOUS_WAIT)
-            snprintf(waits, GW__RANK_LIST_BYTES, "%.*s",
+            snprintf(missing, GW__RANK_LIST_BYTES, "%.*s",
                      (int)(bytes < GW__RANK_LIST_BYTES ? bytes
                                                        : GW__RANK_LIST_BYTES),
                      (const char *)payload);
@@ -101,10 +101,10 @@ static enum gw_err listen_to_host(const struct gw__rendezvous *rendezvous,
     return result;
 }
 
-static enum gw_err meet_as_guest(struct gw__rendezvous *rendezvous,
-                                 struct gw_error *why)
+static enum gw_err rendezvous_as_guest(struct gw__rendezvous *rendezvous,
+                                       struct gw_error *why)
 {
-    char waits[GW__RANK_LIST_BYTES] = "";
+    char missing[GW__RANK_LIST_BYTES] = "";
     uint64_t nonce[2], next_join = 0;
     enum gw_err err = gw__rendezvous_socket(rendezvous, ZMQ_DEALER, false, why);
     int one = 1;
@@ -120,7 +120,8 @@ static enum gw_err meet_as_guest(struct gw__rendezvous *rendezvous,
         uint64_t now = gw_now_ns();
         if (now >= rendezvous->deadline_ns)
             return gw__rendezvous_timed_out(
-                rendezvous, waits[0] ? waits : "rank 0 did not answer", why);
+                rendezvous, missing[0] ? missing : "rank 0 did not answer",
+                why);
         if (now >= next_join) {
             send_join(rendezvous, nonce);
             next_join = now + again_ns;
@@ -130,7 +131,7 @@ static enum gw_err meet_as_guest(struct gw__rendezvous *rendezvous,
                              : rendezvous->deadline_ns;
         if (!gw__rendezvous_await(rendezvous, until))
             continue;
-        err = listen_to_host(rendezvous, waits, why);
+        err = listen_to_host(rendezvous, missing, why);
         if (err != GW_PENDING)
             return err;
     }
@@ -138,15 +139,15 @@ static enum gw_err meet_as_guest(struct gw__rendezvous *rendezvous,
 
 /* The endpoint is in use. If another rank 0 has it, that one will refuse a JOIN
  * as rank 0. */
-static enum gw_err ask_the_other_host(struct gw__rendezvous *rendezvous,
-                                      struct gw_error *why)
+static enum gw_err join_other_host(struct gw__rendezvous *rendezvous,
+                                   struct gw_error *why)
 {
     uint64_t limit = gw_now_ns() + 4 * again_ns;
     if (limit < rendezvous->deadline_ns)
         rendezvous->deadline_ns = limit;
     gw__accept_filter_close(&rendezvous->filter);
     zmq_close(rendezvous->socket);
-    enum gw_err err = meet_as_guest(rendezvous, why);
+    enum gw_err err = rendezvous_as_guest(rendezvous, why);
     return err == GW_EMISMATCH
                ? err
                : gw_fail(why, GW_EUNREACH, "the address is already in use");
@@ -167,9 +168,9 @@ static enum gw_err run_rendezvous(struct gw__rendezvous *rendezvous,
     if (err)
         return err;
     err = rendezvous->rank == 0 ? gw__rendezvous_as_host(rendezvous, why)
-                                : meet_as_guest(rendezvous, why);
+                                : rendezvous_as_guest(rendezvous, why);
     if (err == GW_PENDING)
-        err = ask_the_other_host(rendezvous, why);
+        err = join_other_host(rendezvous, why);
     gw__accept_filter_close(&rendezvous->filter);
     if (rendezvous->socket)
         zmq_close(rendezvous->socket);

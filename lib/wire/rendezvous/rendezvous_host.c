@@ -129,7 +129,7 @@ static void admit_guest(struct host *host, const struct join_request *join)
 }
 
 /* Sends the list of missing ranks to one that is there. */
-static void ask_patience(const struct host *host, const struct guest *guest)
+static void send_wait(const struct host *host, const struct guest *guest)
 {
     char text[GW__RANK_LIST_BYTES], sentence[GW__RANK_LIST_BYTES + 16];
     struct gw__rendezvous_message head = {.kind = GW__RENDEZVOUS_WAIT};
@@ -164,7 +164,7 @@ static enum gw_err collect(struct host *host, struct join_request *join,
         }
         admit_guest(host, join);
         if (host->missing > 0)
-            ask_patience(host, &join->guest);
+            send_wait(host, &join->guest);
     }
     return GW_OK;
 }

@@ -32,7 +32,7 @@ struct address {
     uint64_t slice_bytes;
     int32_t pid, fd;
     uint64_t no_windows;
-    struct gw__process_watch_id watch;
+    struct gw__process_watch_id process;
 };
 _Static_assert(sizeof(struct address) <= GW__ADDRESS_MAX, "fits the blob");
 
@@ -87,13 +87,13 @@ enum gw_err gw__shm_open(const struct gw_comm_config *config,
     shm->peers = calloc(config->size, sizeof *shm->peers);
     size_t bytes =
         sizeof *shm->segment + config->size * sizeof *shm->segment->links;
-    enum gw_err err =
-        shm->peers ? gw__process_watch_init(&shm->watch, config->size, why)
-                   : gw_fail(why, GW_ENOMEM, "shm wire");
+    enum gw_err err = shm->peers ? gw__process_watch_init(&shm->process_watch,
+                                                          config->size, why)
+                                 : gw_fail(why, GW_ENOMEM, "shm wire");
     if (!err)
         err = gw__region_new(bytes, &shm->region, why);
     if (err) {
-        gw__process_watch_fini(&shm->watch);
+        gw__process_watch_fini(&shm->process_watch);
         free(shm->peers);
         free(shm);
         return err;
@@ -107,7 +107,7 @@ enum gw_err gw__shm_open(const struct gw_comm_config *config,
                            .pid = (int32_t)getpid(),
                            .fd = shm->region.fd,
                            .no_windows = shm->no_windows};
-    gw__process_watch_self(&mine.watch);
+    gw__process_watch_self(&mine.process);
     memcpy(shm->wire.address.blob, &mine, sizeof mine);
     shm->wire.address.bytes = sizeof mine;
     *wire = &shm->wire;
@@ -149,7 +149,8 @@ static enum gw_err join_peer(struct gw__shm *shm, unsigned rank,
     peer->segment = segment;
     peer->segment_bytes = theirs->segment_bytes;
     peer->pid = theirs->pid;
-    return gw__process_watch_add(&shm->watch, rank, &theirs->watch, why);
+    return gw__process_watch_add(&shm->process_watch, rank, &theirs->process,
+                                 why);
 }
 
 /* A rank may close only after all have mapped it, so all wait for all. */
@@ -207,7 +208,7 @@ static void linger(struct gw__shm *shm)
         while (peer->segment && peer->staging.base && !peer->lost &&
                !atomic_load(&shm->segment->abort_code) &&
                atomic_load(&peer->segment->state) != SHM_CLOSED &&
-               !gw__shm_all_taken(shm, r) && gw_now_ns() < deadline &&
+               !gw__shm_all_released(shm, r) && gw_now_ns() < deadline &&
                gw__shm_check(&shm->wire, NULL) == GW_OK)
             sched_yield();
     }
@@ -229,7 +230,7 @@ static void shm_close(struct gw__wire *wire)
         gw__region_free(&peer->staging);
         gw__region_unmap(peer->segment, peer->segment_bytes);
     }
-    gw__process_watch_fini(&shm->watch);
+    gw__process_watch_fini(&shm->process_watch);
     gw__region_free(&shm->region);
     free(shm->peers);
     free(shm);

@@ -29,7 +29,7 @@ enum { SHM_OPEN = 1, SHM_JOINED = 2, SHM_CLOSED = 3 };
 struct gw__shm_entry {
     _Alignas(LINE_BYTES) _Atomic uint64_t sequence;
     struct gw__memory_range range; /* fd < 0: the bytes are here */
-    bool lent;                     /* they are in the caller's memory */
+    bool borrowed;                 /* they are in the caller's memory */
     struct gw__header header;
     unsigned char bytes[INLINE_BYTES];
 };
@@ -70,7 +70,7 @@ struct gw__shm_peer {
     uint64_t released_seen; /* of them, released at the last look */
     /* The newest slice that is in the caller's memory, plus one. */
     uint64_t borrowed;
-    uint64_t taken;            /* slices released from it */
+    uint64_t consumed;         /* slices released from it */
     struct gw__region staging; /* for bytes that the peer cannot map */
     struct gw__shm_mapping mappings[MAPPINGS_MAX];
     uint64_t mapping_clock;
@@ -81,13 +81,13 @@ struct gw__shm {
     struct gw__region region; /* holds `segment` */
     struct gw__shm_segment *segment;
     struct gw__shm_peer *peers;
-    struct gw__process_watch watch;
+    struct gw__process_watch process_watch;
     struct gw_error error; /* found while moving data; `check` returns it */
     size_t slice_bytes;
     bool no_windows;
     /* waiting */
     unsigned spins, spin_limit, yields;
-    bool armed, sure;
+    bool armed, is_fenced;
     uint32_t doorbell_seen;
     bool registered; /* see fence.h */
     /* the last result of gw__region_find */
@@ -110,7 +110,7 @@ enum gw_err gw__shm_peek(struct gw__wire *, unsigned peer,
 void gw__shm_release(struct gw__wire *, unsigned peer);
 
 /* Has the peer released everything that was sent to it? */
-bool gw__shm_all_taken(struct gw__shm *shm, unsigned rank);
+bool gw__shm_all_released(struct gw__shm *shm, unsigned rank);
 
 /* shm_map.c */
 struct gw__windows *gw__shm_windows(struct gw__wire *);

@@ -49,19 +49,18 @@ uint64_t gw__shm_sends_done(struct gw__wire *wire, unsigned rank)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
-    uint64_t given_back = released(shm, rank);
-    return given_back >= peer->borrowed || gone(peer) ? peer->pushed
-                                                      : given_back;
+    uint64_t returned = released(shm, rank);
+    return returned >= peer->borrowed || gone(peer) ? peer->pushed : returned;
 }
 
-bool gw__shm_all_taken(struct gw__shm *shm, unsigned rank)
+bool gw__shm_all_released(struct gw__shm *shm, unsigned rank)
 {
     return released(shm, rank) == shm->peers[rank].pushed;
 }
 
-static bool stage(struct gw__shm *shm, struct gw__shm_peer *peer,
-                  const void *data, size_t bytes,
-                  struct gw__memory_range *range)
+static bool stage_slice(struct gw__shm *shm, struct gw__shm_peer *peer,
+                        const void *data, size_t bytes,
+                        struct gw__memory_range *range)
 {
     if (!peer->staging.base && gw__region_new(RING_SLOTS * shm->slice_bytes,
                                               &peer->staging, &shm->error))
@@ -101,11 +100,11 @@ enum gw_err gw__shm_send(struct gw__wire *wire, unsigned rank,
         if (!copy)
             entry->range = gw__shm_show(wire, data, bytes);
         borrow = entry->range.fd >= 0;
-        if (!borrow && !stage(shm, peer, data, bytes, &entry->range))
+        if (!borrow && !stage_slice(shm, peer, data, bytes, &entry->range))
             return shm->error.code;
     }
     entry->header = *header;
-    entry->lent = borrow;
+    entry->borrowed = borrow;
     peer->pushed++;
     if (borrow)
         peer->borrowed = peer->pushed;
@@ -121,14 +120,14 @@ enum gw_err gw__shm_peek(struct gw__wire *wire, unsigned rank,
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
     struct gw__shm_entry *entry =
-        &link_from(shm, rank)->ring[peer->taken % RING_SLOTS];
+        &link_from(shm, rank)->ring[peer->consumed % RING_SLOTS];
     if (atomic_load_explicit(&entry->sequence, memory_order_acquire) !=
-        peer->taken + 1) {
+        peer->consumed + 1) {
         enum gw_err why = gone(peer);
         /* A slice may have come between our look and its closing. */
         if (!why ||
             atomic_load_explicit(&entry->sequence, memory_order_acquire) !=
-                peer->taken + 1)
+                peer->consumed + 1)
             return why ? why : GW_PENDING;
     }
     view->header = &entry->header;
@@ -145,22 +144,23 @@ void gw__shm_release(struct gw__wire *wire, unsigned rank)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
-    bool lent = link_from(shm, rank)->ring[peer->taken % RING_SLOTS].lent;
+    bool borrowed =
+        link_from(shm, rank)->ring[peer->consumed % RING_SLOTS].borrowed;
     /* A peer that has closed without waiting for us may have overwritten the
      * data that we read. (A peer that waits closes after it has seen our
      * release.) The fence orders our loads before this one. */
     atomic_thread_fence(memory_order_acquire);
-    if (lent && atomic_load_explicit(&peer->segment->state,
-                                     memory_order_relaxed) == SHM_CLOSED)
+    if (borrowed && atomic_load_explicit(&peer->segment->state,
+                                         memory_order_relaxed) == SHM_CLOSED)
         wire->read_raced = true;
-    peer->taken++;
-    atomic_store_explicit(&link_to(shm, rank)->released, peer->taken,
+    peer->consumed++;
+    atomic_store_explicit(&link_to(shm, rank)->released, peer->consumed,
                           memory_order_release);
     gw__shm_moved(wire);
     gw__shm_wake(wire, rank);
     /* A rank that has failed gets its memory back before it was read. The fence
      * in `wake` orders our loads before this one. */
-    if (lent &&
+    if (borrowed &&
         atomic_load_explicit(&peer->segment->abort_code, memory_order_relaxed))
         wire->read_raced = true;
 }

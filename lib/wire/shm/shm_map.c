@@ -51,8 +51,9 @@ static struct gw__shm_mapping *evict_mapping(struct gw__shm_peer *peer)
     return mapping;
 }
 
-static void *use(struct gw__shm_peer *peer, struct gw__shm_mapping *mapping,
-                 const struct gw__memory_range *range)
+static void *mapped_address(struct gw__shm_peer *peer,
+                            struct gw__shm_mapping *mapping,
+                            const struct gw__memory_range *range)
 {
     mapping->used = ++peer->mapping_clock;
     return (unsigned char *)mapping->base + range->offset;
@@ -84,7 +85,7 @@ void *gw__shm_reach(struct gw__wire *wire, unsigned rank,
         return NULL;
     for (unsigned i = 0; i < MAPPINGS_MAX; i++)
         if (peer->mappings[i].region == range->region)
-            return use(peer, &peer->mappings[i], range);
+            return mapped_address(peer, &peer->mappings[i], range);
     struct gw__shm_mapping *mapping = evict_mapping(peer);
     enum gw_err err = gw__region_map(peer->pid, range->fd, range->region_bytes,
                                      &mapping->base, &why);
@@ -93,7 +94,7 @@ void *gw__shm_reach(struct gw__wire *wire, unsigned rank,
     if (gw__shm_gone(wire, rank) && !err)
         err = gw_fail(&why, GW_ELOST, "it ended before its memory was read");
     if (!err)
-        return use(peer, mapping, range);
+        return mapped_address(peer, mapping, range);
     lose(shm, rank, &why);
     return NULL;
 }

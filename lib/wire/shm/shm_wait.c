@@ -31,7 +31,7 @@ enum {
     BURST = 256,
     YIELDS = 20,
     LONG_YIELD_NS = 100000,
-    UNSURE_NS = 1000000, /* longest sleep when a ring may be missed */
+    UNFENCED_NS = 1000000, /* longest sleep when a ring may be missed */
 };
 
 static void cpu_pause(void)
@@ -115,10 +115,10 @@ void gw__shm_wait(struct gw__wire *wire, uint64_t ns)
         shm->armed = true;
         shm->doorbell_seen = atomic_load(&shm->segment->doorbell);
         atomic_store(&shm->segment->sleeping, 1);
-        shm->sure = gw__fence_heavy();
+        shm->is_fenced = gw__fence_heavy();
     } else {
-        if (!shm->sure && ns > UNSURE_NS)
-            ns = UNSURE_NS;
+        if (!shm->is_fenced && ns > UNFENCED_NS)
+            ns = UNFENCED_NS;
         futex_wait(&shm->segment->doorbell, shm->doorbell_seen,
                    gw__wire_nap_ns(wire, ns));
         shm->doorbell_seen = atomic_load(&shm->segment->doorbell);
@@ -148,7 +148,7 @@ static enum gw_err aborted(struct gw__shm *shm, struct gw_error *why)
 static void receive_deaths(struct gw__shm *shm)
 {
     int rank;
-    while ((rank = gw__process_watch_poll(&shm->watch)) >= 0) {
+    while ((rank = gw__process_watch_poll(&shm->process_watch)) >= 0) {
         struct gw__shm_peer *peer = &shm->peers[rank];
         if (atomic_load(&peer->segment->state) == SHM_CLOSED)
             continue; /* it closed first */

@@ -61,9 +61,9 @@ enum {
     /* Larger slices that are not to be copied are done when they have arrived.
      */
     GW__VERBS_COPIED_BYTES = 16 << 10,
-    GW__VERBS_NOTES = 16,     /* the most in flight to a peer */
-    GW__VERBS_NOTES_KEPT = 2, /* of them, for a goodbye or an abort */
-    GW__VERBS_NOTE_ROOM = (GW__NOTE_BYTES_MAX + 63) / 64 * 64,
+    GW__VERBS_CONTROLS = 16,     /* the most in flight to a peer */
+    GW__VERBS_CONTROLS_KEPT = 2, /* of them, for a goodbye or an abort */
+    GW__VERBS_CONTROL_ROOM = (GW__CONTROL_BYTES_MAX + 63) / 64 * 64,
     GW__VERBS_RECEIVES = GW__VERBS_WINDOW_SLICES + 24,
     GW__VERBS_REGIONS_MAX = 64,
     GW__VERBS_MAGIC = 0x31767767, /* "gwv1" */
@@ -103,23 +103,24 @@ struct gw__verbs_link {
     uint64_t ended_ns; /* when its process was found dead; 0 */
     uint64_t due;      /* VERBS_CLOSED: slices that it sent in all */
 
-    unsigned char *zone, *stage;
+    unsigned char *zone, *staging;
     struct ibv_mr *zone_mr;
     uint64_t remote_zone;
     uint32_t remote_key;
-    unsigned char *heard; /* room for RECEIVES notes */
-    unsigned char *notes; /* room for NOTES notes */
-    bool note_busy[GW__VERBS_NOTES];
-    unsigned notes_busy;
+    unsigned char *receives; /* room for RECEIVES notes */
+    unsigned char *controls; /* room for NOTES notes */
+    bool control_busy[GW__VERBS_CONTROLS];
+    unsigned busy_controls;
 
     uint64_t sent;
     uint64_t
-        completed;  /* of them, arrived; the queue pair does not read them */
-    uint64_t taken; /* of them, released by the peer as far as known */
+        completed; /* of them, arrived; the queue pair does not read them */
+    uint64_t
+        released_by_peer; /* of them, released by the peer as far as known */
     /* The offset where the slice ends in an endless ring, and whether its
      * buffer waits for its completion; both by slice number. */
     uint64_t end_of[GW__VERBS_WINDOW_SLICES];
-    bool lent[GW__VERBS_WINDOW_SLICES];
+    bool borrowed[GW__VERBS_WINDOW_SLICES];
 
     uint64_t arrived;
     uint32_t grain_of[GW__VERBS_WINDOW_SLICES]; /* by slice number */
@@ -133,7 +134,7 @@ struct gw__verbs_link {
 
     /* There are slices to receive, or room or buffers, since the user looked.
      */
-    bool news_in, news_out;
+    bool in_changed, out_changed;
     /* Successful completions as signs of life, and a probe in flight. */
     uint64_t signs, signs_seen, sign_ns;
     bool probing, nudging;
@@ -167,12 +168,12 @@ struct gw__verbs {
     uint64_t region_uses;
     uint64_t region_generation; /* when all of them were last found to exist */
     struct gw__verbs_link *links; /* by rank; this rank's own is unused */
-    struct gw__process_watch watch;
+    struct gw__process_watch process_watch;
     struct gw_error error;   /* the result of `check` */
     struct gw_error refusal; /* the result of `connect` */
     bool abort_reported;     /* by a peer, and not yet acted upon */
     bool over;               /* aborted, here or by a peer */
-    bool news;               /* a loss or an abort, since the user looked */
+    bool state_changed;      /* a loss or an abort, since the user looked */
     uint64_t spin_ns;
     int epoll_fd; /* an epoll set of all descriptors of this wire */
 };
@@ -254,13 +255,13 @@ void gw__verbs_receive_hello(struct gw__verbs *verbs, unsigned peer);
 /* Writes to peers that may not have noticed the HELLO. */
 void gw__verbs_nudge(struct gw__verbs *verbs);
 /* Handles a note of `peer`. */
-void gw__verbs_receive_note(struct gw__verbs *verbs, unsigned peer,
-                            const void *message, size_t bytes);
+void gw__verbs_receive_control(struct gw__verbs *verbs, unsigned peer,
+                               const void *message, size_t bytes);
 /* Sends a note to `peer`. False: too many are in flight. */
 bool gw__verbs_notify(struct gw__verbs *verbs, unsigned peer,
-                      struct gw__note *note);
+                      struct gw__control_message *control);
 /* Sends the peer a CREDIT note for all released slices. */
-void gw__verbs_give_credit(struct gw__verbs *verbs, unsigned peer);
+void gw__verbs_send_credit(struct gw__verbs *verbs, unsigned peer);
 /* Arms the bell and sleeps until there is an event, or for `ns`. */
 void gw__verbs_doze(struct gw__verbs *verbs, uint64_t ns);
 /* The link is broken: `check` will return the reason. */
@@ -273,10 +274,10 @@ void gw__verbs_free(struct gw__verbs *verbs);
 
 /* The posting itself, in verbs_queue.c; 0 or an errno. */
 int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
-                         uint64_t offset, const void *lent, uint32_t bytes,
+                         uint64_t offset, const void *borrowed, uint32_t bytes,
                          uint32_t key);
-int gw__verbs_post_note(struct gw__verbs *verbs, unsigned peer, unsigned place,
-                        size_t bytes);
+int gw__verbs_post_control(struct gw__verbs *verbs, unsigned peer,
+                           unsigned place, size_t bytes);
 /* The peer's device answers a probe; a nudge only arrives. */
 int gw__verbs_post_probe(struct gw__verbs *verbs, unsigned peer);
 int gw__verbs_post_nudge(struct gw__verbs *verbs, unsigned peer);

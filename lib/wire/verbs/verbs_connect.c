@@ -79,8 +79,8 @@ static enum gw_err join_peer(struct gw__verbs *verbs, unsigned peer,
         return err;
     /* For other hosts, only the end of the connection shows a death. */
     struct gw_error far;
-    err = gw__process_watch_add(&verbs->watch, peer, &link->address.process,
-                                &far);
+    err = gw__process_watch_add(&verbs->process_watch, peer,
+                                &link->address.process, &far);
     if (err && err != GW_ENOTSUP)
         return gw_fail(why, err, "%s", far.text);
     return peer < verbs->wire.rank ? begin_connect(verbs, peer, why) : GW_OK;
@@ -119,7 +119,7 @@ static bool all_joined(const struct gw__verbs *verbs)
     return all;
 }
 
-static enum gw_err meet_all(struct gw__verbs *verbs, uint64_t deadline_ns,
+static enum gw_err join_all(struct gw__verbs *verbs, uint64_t deadline_ns,
                             struct gw_error *why)
 {
     static const uint64_t pause_ns = 10 * 1000000U;
@@ -156,11 +156,13 @@ enum gw_err gw__verbs_connect(struct gw__wire *wire,
     for (unsigned r = 0; r < wire->size && !err; r++)
         if (r != wire->rank)
             err = join_peer(verbs, r, &table[r], why);
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = verbs->watch.fd};
-    if (!err && verbs->watch.fd >= 0 &&
-        epoll_ctl(verbs->epoll_fd, EPOLL_CTL_ADD, verbs->watch.fd, &event) != 0)
+    struct epoll_event event = {.events = EPOLLIN,
+                                .data.fd = verbs->process_watch.fd};
+    if (!err && verbs->process_watch.fd >= 0 &&
+        epoll_ctl(verbs->epoll_fd, EPOLL_CTL_ADD, verbs->process_watch.fd,
+                  &event) != 0)
         err = gw_fail_errno(why, "listening for the end of peers");
     if (!err)
-        err = meet_all(verbs, deadline_ns, why);
+        err = join_all(verbs, deadline_ns, why);
     return err ? gw_wrap(why, err, "verbs wire") : GW_OK;
 }

@@ -47,7 +47,7 @@ enum gw_err gw__verbs_lose(struct gw__verbs *verbs, unsigned peer,
     struct gw__verbs_link *link = &verbs->links[peer];
     if (link->state != GW__VERBS_LOST) {
         link->state = GW__VERBS_LOST;
-        verbs->news = true;
+        verbs->state_changed = true;
         if (link->id && link->id->qp)
             rdma_disconnect(link->id); /* returns the posted requests */
     }
@@ -64,56 +64,58 @@ bool gw__verbs_lost(struct gw__wire *wire, unsigned peer)
 /* ---- notes ---- */
 
 bool gw__verbs_notify(struct gw__verbs *verbs, unsigned peer,
-                      struct gw__note *note)
+                      struct gw__control_message *control)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    bool last = note->kind == GW__GOODBYE || note->kind == GW__ABORT;
+    bool last = control->kind == GW__GOODBYE || control->kind == GW__ABORT;
     unsigned place = 0;
-    if (link->notes_busy + (last ? 0 : GW__VERBS_NOTES_KEPT) >= GW__VERBS_NOTES)
+    if (link->busy_controls + (last ? 0 : GW__VERBS_CONTROLS_KEPT) >=
+        GW__VERBS_CONTROLS)
         return false;
-    while (link->note_busy[place])
+    while (link->control_busy[place])
         place++;
-    note->from = verbs->wire.rank;
-    note->to = peer;
-    size_t bytes = gw__note_seal(note);
-    memcpy(link->notes + (size_t)place * GW__VERBS_NOTE_ROOM, note, bytes);
-    if (gw__verbs_post_note(verbs, peer, place, bytes) != 0)
+    control->from = verbs->wire.rank;
+    control->to = peer;
+    size_t bytes = gw__control_seal(control);
+    memcpy(link->controls + (size_t)place * GW__VERBS_CONTROL_ROOM, control,
+           bytes);
+    if (gw__verbs_post_control(verbs, peer, place, bytes) != 0)
         return false;
-    link->note_busy[place] = true;
-    link->notes_busy++;
+    link->control_busy[place] = true;
+    link->busy_controls++;
     return true;
 }
 
-static void take_credit(struct gw__verbs *verbs, unsigned peer, uint64_t count)
+static void apply_credit(struct gw__verbs *verbs, unsigned peer, uint64_t count)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    if (count < link->taken || count > link->sent) {
+    if (count < link->released_by_peer || count > link->sent) {
         gw__verbs_lose(verbs, peer, "credit for slices that were not sent");
         return;
     }
-    link->taken = count;
-    link->news_out = true;
+    link->released_by_peer = count;
+    link->out_changed = true;
 }
 
-static void take_note(struct gw__verbs *verbs, unsigned peer,
-                      const struct gw__note *note)
+static void apply_control(struct gw__verbs *verbs, unsigned peer,
+                          const struct gw__control_message *control)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    switch ((enum gw__note_kind)note->kind) {
+    switch ((enum gw__control_kind)control->kind) {
     case GW__CREDIT:
-        take_credit(verbs, peer, note->count);
+        apply_credit(verbs, peer, control->count);
         break;
     case GW__GOODBYE:
         link->state = GW__VERBS_CLOSED;
-        link->due = note->count;
-        link->news_in = link->news_out = true;
+        link->due = control->count;
+        link->in_changed = link->out_changed = true;
         break;
     case GW__ABORT:
         if (verbs->over || verbs->abort_reported)
             break;
-        gw_fail(&verbs->error, (enum gw_err)note->code, "%s", note->text);
-        verbs->abort_reported = verbs->wire.aborted_by_peer = verbs->news =
-            true;
+        gw_fail(&verbs->error, (enum gw_err)control->code, "%s", control->text);
+        verbs->abort_reported = verbs->wire.aborted_by_peer =
+            verbs->state_changed = true;
         break;
     case GW__HELLO:
         gw__verbs_receive_hello(verbs, peer);
@@ -121,17 +123,18 @@ static void take_note(struct gw__verbs *verbs, unsigned peer,
     }
 }
 
-void gw__verbs_receive_note(struct gw__verbs *verbs, unsigned peer,
-                            const void *message, size_t bytes)
+void gw__verbs_receive_control(struct gw__verbs *verbs, unsigned peer,
+                               const void *message, size_t bytes)
 {
-    struct gw__note note;
+    struct gw__control_message control;
     struct gw_error fault;
     if (verbs->links[peer].state != GW__VERBS_UP)
         return;
-    if (gw__note_read(message, bytes, peer, verbs->wire.rank, &note, &fault))
+    if (gw__control_read(message, bytes, peer, verbs->wire.rank, &control,
+                         &fault))
         gw__verbs_lose(verbs, peer, fault.text);
     else
-        take_note(verbs, peer, &note);
+        apply_control(verbs, peer, &control);
 }
 
 /* ---- losses ---- */
@@ -139,13 +142,12 @@ void gw__verbs_receive_note(struct gw__verbs *verbs, unsigned peer,
 void gw__verbs_receive_ends(struct gw__verbs *verbs)
 {
     int rank;
-    while ((rank = gw__process_watch_poll(&verbs->watch)) >= 0)
+    while ((rank = gw__process_watch_poll(&verbs->process_watch)) >= 0)
         verbs->links[rank].ended_ns = gw_now_ns();
 }
 
 /* Probes a link that has been silent since the last look. */
-static void ask_for_life(struct gw__verbs *verbs, unsigned peer,
-                         uint64_t now_ns)
+static void probe_link(struct gw__verbs *verbs, unsigned peer, uint64_t now_ns)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
     if (link->signs != link->signs_seen || !link->sign_ns) {
@@ -161,7 +163,7 @@ static void ask_for_life(struct gw__verbs *verbs, unsigned peer,
     link->sign_ns = now_ns;
 }
 
-static void look_after(struct gw__verbs *verbs, unsigned peer, uint64_t now_ns)
+static void check_link(struct gw__verbs *verbs, unsigned peer, uint64_t now_ns)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
     if (link->state != GW__VERBS_UP || !link->joined || verbs->over)
@@ -171,7 +173,7 @@ static void look_after(struct gw__verbs *verbs, unsigned peer, uint64_t now_ns)
     else if (link->ended_ns && now_ns - link->ended_ns > held_open_ns)
         gw__verbs_lose(verbs, peer, "its process ended");
     else
-        ask_for_life(verbs, peer, now_ns);
+        probe_link(verbs, peer, now_ns);
 }
 
 enum gw_err gw__verbs_check(struct gw__wire *wire, struct gw_error *why)
@@ -184,7 +186,7 @@ enum gw_err gw__verbs_check(struct gw__wire *wire, struct gw_error *why)
     uint64_t now_ns = gw_now_ns();
     for (unsigned r = 0; r < wire->size; r++)
         if (r != wire->rank)
-            look_after(verbs, r, now_ns);
+            check_link(verbs, r, now_ns);
     if (!verbs->error.code)
         return GW_OK;
     return gw_fail(why, verbs->error.code, "%s", verbs->error.text);
@@ -200,7 +202,7 @@ static uint64_t count_leaving(const struct gw__verbs *verbs)
         const struct gw__verbs_link *link = &verbs->links[r];
         if (r != verbs->wire.rank && link->joined &&
             link->state != GW__VERBS_LOST && !link->disconnected)
-            count += link->sent - link->completed + link->notes_busy;
+            count += link->sent - link->completed + link->busy_controls;
     }
     return count;
 }
@@ -240,15 +242,15 @@ static void destroy_queue(struct gw__verbs_link *link)
  * longer read: the user of the failed call may free them. */
 void gw__verbs_end_all(struct gw__verbs *verbs)
 {
-    struct gw__note note = {.kind = GW__ABORT,
-                            .code = (int32_t)verbs->error.code};
-    memcpy(note.text, verbs->error.text, sizeof note.text);
+    struct gw__control_message control = {.kind = GW__ABORT,
+                                          .code = (int32_t)verbs->error.code};
+    memcpy(control.text, verbs->error.text, sizeof control.text);
     verbs->over = true;
     for (unsigned r = 0; r < verbs->wire.size; r++) {
         struct gw__verbs_link *link = &verbs->links[r];
         if (r != verbs->wire.rank && link->joined &&
             link->state == GW__VERBS_UP)
-            (void)gw__verbs_notify(verbs, r, &note);
+            (void)gw__verbs_notify(verbs, r, &control);
     }
     await_arrival(verbs);
     for (unsigned r = 0; r < verbs->wire.size; r++)
@@ -271,7 +273,8 @@ void gw__verbs_close(struct gw__wire *wire)
     struct gw__verbs *verbs = gw__verbs_of(wire);
     for (unsigned r = 0; r < wire->size && !verbs->over; r++) {
         struct gw__verbs_link *link = &verbs->links[r];
-        struct gw__note goodbye = {.kind = GW__GOODBYE, .count = link->sent};
+        struct gw__control_message goodbye = {.kind = GW__GOODBYE,
+                                              .count = link->sent};
         if (r != wire->rank && link->joined && link->state == GW__VERBS_UP)
             (void)gw__verbs_notify(verbs, r, &goodbye);
     }

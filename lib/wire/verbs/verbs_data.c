@@ -45,8 +45,9 @@ static bool find_room(const struct gw__verbs *verbs,
                       uint64_t *begin)
 {
     size_t zone = verbs->zone_bytes;
-    uint64_t freed =
-        link->taken < link->completed ? link->taken : link->completed;
+    uint64_t freed = link->released_by_peer < link->completed
+                         ? link->released_by_peer
+                         : link->completed;
     if (link->sent - freed >= W)
         return false;
     uint64_t at = end_before(link, link->sent);
@@ -79,7 +80,7 @@ enum gw_err gw__verbs_send(struct gw__wire *wire, unsigned peer,
     uint32_t key = 0;
     assert(peer < wire->size && peer != wire->rank);
     assert(bytes <= verbs->slice_bytes);
-    link->news_out = false;
+    link->out_changed = false;
     bool room = find_room(verbs, link, gw__verbs_need(bytes), &at);
     if (!room)
         gw__verbs_progress(verbs);
@@ -87,22 +88,22 @@ enum gw_err gw__verbs_send(struct gw__wire *wire, unsigned peer,
     if (err)
         return err;
     if (!room && !find_room(verbs, link, gw__verbs_need(bytes), &at)) {
-        link->news_out = false;
+        link->out_changed = false;
         return GW_PENDING;
     }
     uint64_t offset = at % verbs->zone_bytes;
-    unsigned char *stage = link->stage + offset;
+    unsigned char *staging = link->staging + offset;
     bool large = !copy && bytes > GW__VERBS_COPIED_BYTES;
-    bool lent = large && gw__verbs_key(verbs, data, bytes, &key);
-    memcpy(stage, header, sizeof *header);
-    if (!lent && bytes)
-        memcpy(stage + sizeof *header, data, bytes);
-    int fault = gw__verbs_post_slice(verbs, peer, offset, lent ? data : NULL,
-                                     header->bytes, key);
+    bool borrowed = large && gw__verbs_key(verbs, data, bytes, &key);
+    memcpy(staging, header, sizeof *header);
+    if (!borrowed && bytes)
+        memcpy(staging + sizeof *header, data, bytes);
+    int fault = gw__verbs_post_slice(
+        verbs, peer, offset, borrowed ? data : NULL, header->bytes, key);
     if (fault)
         return refused(verbs, peer, fault);
     link->end_of[link->sent % W] = at + gw__verbs_need(bytes);
-    link->lent[link->sent % W] = large;
+    link->borrowed[link->sent % W] = large;
     link->sent++;
     return GW_OK;
 }
@@ -111,7 +112,7 @@ enum gw_err gw__verbs_send(struct gw__wire *wire, unsigned peer,
 static uint64_t count_done(const struct gw__verbs_link *link)
 {
     uint64_t done = link->completed;
-    while (done < link->sent && !link->lent[done % W])
+    while (done < link->sent && !link->borrowed[done % W])
         done++;
     return done;
 }
@@ -122,7 +123,7 @@ uint64_t gw__verbs_sends_done(struct gw__wire *wire, unsigned peer)
     struct gw__verbs_link *link = &verbs->links[peer];
     if (count_done(link) < link->sent)
         gw__verbs_progress(verbs);
-    link->news_out = false;
+    link->out_changed = false;
     return count_done(link);
 }
 
@@ -152,7 +153,7 @@ static enum gw_err show_message(struct gw__verbs *verbs, unsigned peer)
 static enum gw_err nothing(struct gw__verbs *verbs, unsigned peer)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    link->news_in = false;
+    link->in_changed = false;
     if (link->state == GW__VERBS_UP)
         return GW_PENDING;
     if (link->state == GW__VERBS_CLOSED && link->received < link->due)
@@ -178,15 +179,16 @@ enum gw_err gw__verbs_peek(struct gw__wire *wire, unsigned peer,
         if (err)
             return err;
     }
-    link->news_in = false;
+    link->in_changed = false;
     *view = link->view;
     return GW_OK;
 }
 
-void gw__verbs_give_credit(struct gw__verbs *verbs, unsigned peer)
+void gw__verbs_send_credit(struct gw__verbs *verbs, unsigned peer)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    struct gw__note credit = {.kind = GW__CREDIT, .count = link->received};
+    struct gw__control_message credit = {.kind = GW__CREDIT,
+                                         .count = link->received};
     if (link->state != GW__VERBS_UP || verbs->over)
         return;
     link->credit_due = !gw__verbs_notify(verbs, peer, &credit);
@@ -206,5 +208,5 @@ void gw__verbs_release(struct gw__wire *wire, unsigned peer)
     link->uncredited_bytes += gw__verbs_need(link->header.bytes);
     if (link->received - link->credited >= W / GW__VERBS_CREDIT_PARTS ||
         link->uncredited_bytes >= verbs->zone_bytes / GW__VERBS_CREDIT_PARTS)
-        gw__verbs_give_credit(verbs, peer);
+        gw__verbs_send_credit(verbs, peer);
 }

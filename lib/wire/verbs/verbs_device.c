@@ -16,12 +16,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEEN_BYTES = 200 };
+enum { DEVICES_BYTES = 200 };
 
 struct search {
     struct gw__verbs *verbs;
-    const char *wanted;    /* NULL: any */
-    char seen[SEEN_BYTES]; /* "rxe0 port 1 (10.77.0.1 on eth0), ..." */
+    const char *wanted;          /* NULL: any */
+    char devices[DEVICES_BYTES]; /* "rxe0 port 1 (10.77.0.1 on eth0), ..." */
 };
 
 static bool is_loopback(const struct sockaddr *address)
@@ -64,11 +64,11 @@ static bool is_active(struct rdma_cm_id *id)
            port.state == IBV_PORT_ACTIVE;
 }
 
-static void note(struct search *search, struct rdma_cm_id *id,
-                 const char *interface, const char *host, bool active)
+static void list_device(struct search *search, struct rdma_cm_id *id,
+                        const char *interface, const char *host, bool active)
 {
-    size_t length = strlen(search->seen);
-    snprintf(search->seen + length, sizeof search->seen - length,
+    size_t length = strlen(search->devices);
+    snprintf(search->devices + length, sizeof search->devices - length,
              "%s%s port %u (%s on %s%s)", length ? ", " : "",
              ibv_get_device_name(id->verbs->device), id->port_num, host,
              interface, active ? "" : ", not active");
@@ -94,7 +94,7 @@ static bool try(struct search *search, const struct ifaddrs *at)
         bool named = wanted && (strcmp(wanted, host) == 0 ||
                                 strcmp(wanted, at->ifa_name) == 0 ||
                                 strcmp(wanted, device) == 0);
-        note(search, id, at->ifa_name, host, active);
+        list_device(search, id, at->ifa_name, host, active);
         if (active && (named || (!wanted && !is_loopback(at->ifa_addr)))) {
             verbs->listener = id;
             verbs->device = id->verbs;
@@ -109,13 +109,13 @@ static bool try(struct search *search, const struct ifaddrs *at)
 
 static enum gw_err not_found(const struct search *search, struct gw_error *why)
 {
-    if (search->seen[0] && search->wanted)
+    if (search->devices[0] && search->wanted)
         return gw_fail(why, GW_EUNREACH,
                        "\"%.60s\" is not an active RDMA port; use one of %s",
-                       search->wanted, search->seen);
-    if (search->seen[0])
+                       search->wanted, search->devices);
+    if (search->devices[0])
         return gw_fail(why, GW_ENOTSUP, "no RDMA port is active: %s",
-                       search->seen);
+                       search->devices);
     return gw_fail(why, GW_ENOTSUP,
                    "the RDMA devices of this host have no IP address; the "
                    "connection manager needs one");

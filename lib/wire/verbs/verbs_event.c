@@ -41,10 +41,11 @@ static struct gw__verbs_greeting greeting_for(const struct gw__verbs *verbs,
     return greeting;
 }
 
-static struct rdma_conn_param param_of(const struct gw__verbs_greeting *said)
+static struct rdma_conn_param
+param_of(const struct gw__verbs_greeting *greeting)
 {
-    return (struct rdma_conn_param){.private_data = said,
-                                    .private_data_len = sizeof *said,
+    return (struct rdma_conn_param){.private_data = greeting,
+                                    .private_data_len = sizeof *greeting,
                                     .responder_resources = 1,
                                     .initiator_depth = 1,
                                     .retry_count = 6,
@@ -74,24 +75,28 @@ static void fail(struct gw__verbs *verbs, unsigned peer, const char *what,
 /* False: it is a stranger's. */
 static bool read_greeting(const struct gw__verbs *verbs,
                           const struct rdma_cm_event *event,
-                          struct gw__verbs_greeting *said)
+                          struct gw__verbs_greeting *received)
 {
     const struct rdma_conn_param *param = &event->param.conn;
-    if (!param->private_data || param->private_data_len < sizeof *said)
+    if (!param->private_data || param->private_data_len < sizeof *received)
         return false;
-    memcpy(said, param->private_data, sizeof *said);
-    return said->magic == GW__VERBS_MAGIC && said->to == verbs->wire.rank &&
-           said->from < verbs->wire.size && said->from != verbs->wire.rank &&
-           memcmp(said->token, verbs->address.token, sizeof said->token) == 0;
+    memcpy(received, param->private_data, sizeof *received);
+    return received->magic == GW__VERBS_MAGIC &&
+           received->to == verbs->wire.rank &&
+           received->from < verbs->wire.size &&
+           received->from != verbs->wire.rank &&
+           memcmp(received->token, verbs->address.token,
+                  sizeof received->token) == 0;
 }
 
 static bool accept_greeting(struct gw__verbs *verbs,
-                            const struct gw__verbs_greeting *said)
+                            const struct gw__verbs_greeting *received)
 {
-    struct gw__verbs_link *link = &verbs->links[said->from];
-    link->remote_zone = said->zone;
-    link->remote_key = said->rkey;
-    return (uint64_t)said->zone_grains * GW__VERBS_GRAIN == verbs->zone_bytes;
+    struct gw__verbs_link *link = &verbs->links[received->from];
+    link->remote_zone = received->zone;
+    link->remote_key = received->rkey;
+    return (uint64_t)received->zone_grains * GW__VERBS_GRAIN ==
+           verbs->zone_bytes;
 }
 
 /* ---- the higher rank ---- */
@@ -118,14 +123,14 @@ static void greet(struct gw__verbs *verbs, unsigned peer,
                   const struct rdma_cm_event *event)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    struct gw__verbs_greeting said;
-    struct gw__note hello = {.kind = GW__HELLO};
+    struct gw__verbs_greeting received;
+    struct gw__control_message hello = {.kind = GW__HELLO};
     if (peer > verbs->wire.rank)
         return; /* it will send HELLO */
-    if (!read_greeting(verbs, event, &said) || said.from != peer)
+    if (!read_greeting(verbs, event, &received) || received.from != peer)
         gw_fail(&verbs->refusal, GW_EMISMATCH,
                 "another process answered in place of rank %u", peer);
-    else if (!accept_greeting(verbs, &said))
+    else if (!accept_greeting(verbs, &received))
         gw_fail(&verbs->refusal, GW_EMISMATCH,
                 "rank %u uses another slice size", peer);
     else if (!gw__verbs_notify(verbs, peer, &hello))
@@ -148,19 +153,19 @@ void gw__verbs_nudge(struct gw__verbs *verbs)
 /* Rejects strangers; the peer may still connect. */
 static void consider(struct gw__verbs *verbs, const struct rdma_cm_event *event)
 {
-    struct gw__verbs_greeting said;
+    struct gw__verbs_greeting received;
     struct rdma_cm_id *id = event->id;
-    if (!read_greeting(verbs, event, &said) || said.from < verbs->wire.rank ||
-        verbs->links[said.from].id) {
+    if (!read_greeting(verbs, event, &received) ||
+        received.from < verbs->wire.rank || verbs->links[received.from].id) {
         rdma_reject(id, NULL, 0);
         rdma_destroy_id(id);
         return;
     }
-    unsigned peer = said.from;
+    unsigned peer = received.from;
     struct gw__verbs_link *link = &verbs->links[peer];
     id->context = link;
     link->id = id;
-    if (!accept_greeting(verbs, &said)) {
+    if (!accept_greeting(verbs, &received)) {
         gw_fail(&verbs->refusal, GW_EMISMATCH,
                 "rank %u uses another slice size", peer);
         return;
@@ -179,7 +184,7 @@ static void consider(struct gw__verbs *verbs, const struct rdma_cm_event *event)
 void gw__verbs_receive_hello(struct gw__verbs *verbs, unsigned peer)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    struct gw__note hello = {.kind = GW__HELLO};
+    struct gw__control_message hello = {.kind = GW__HELLO};
     if (link->joined || (peer < verbs->wire.rank && !link->greeted))
         gw__verbs_lose(verbs, peer, "an unexpected HELLO");
     else if (peer > verbs->wire.rank && !gw__verbs_notify(verbs, peer, &hello))
@@ -262,11 +267,11 @@ void gw__verbs_receive_events(struct gw__verbs *verbs)
     for (int i = 0; i < MOST && rdma_get_cm_event(verbs->events, &event) == 0;
          i++) {
         struct rdma_cm_event copy = *event;
-        unsigned char said[sizeof(struct gw__verbs_greeting)];
+        unsigned char received[sizeof(struct gw__verbs_greeting)];
         if (copy.param.conn.private_data &&
-            copy.param.conn.private_data_len >= sizeof said)
+            copy.param.conn.private_data_len >= sizeof received)
             copy.param.conn.private_data =
-                memcpy(said, copy.param.conn.private_data, sizeof said);
+                memcpy(received, copy.param.conn.private_data, sizeof received);
         else
             copy.param.conn.private_data = NULL;
         rdma_ack_cm_event(event);

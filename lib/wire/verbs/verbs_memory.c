@@ -32,7 +32,7 @@ static void drop_region(struct gw__verbs *verbs, unsigned index)
     *entry = verbs->regions[--verbs->region_count];
 }
 
-static bool is_lent(const struct gw__verbs *verbs)
+static bool any_inflight(const struct gw__verbs *verbs)
 {
     for (unsigned r = 0; r < verbs->wire.size; r++)
         if (verbs->links[r].completed < verbs->links[r].sent)
@@ -64,7 +64,7 @@ static bool evict_region(struct gw__verbs *verbs)
     unsigned oldest = 0;
     if (verbs->region_count < GW__VERBS_REGIONS_MAX)
         return true;
-    if (is_lent(verbs))
+    if (any_inflight(verbs))
         return false;
     for (unsigned i = 1; i < verbs->region_count; i++)
         if (verbs->regions[i].used < verbs->regions[oldest].used)
@@ -138,8 +138,8 @@ static size_t zone_for(size_t slice_bytes, unsigned peers)
 }
 
 enum {
-    HEARD_BYTES = GW__VERBS_RECEIVES * GW__VERBS_NOTE_ROOM,
-    NOTES_BYTES = GW__VERBS_NOTES * GW__VERBS_NOTE_ROOM,
+    RECEIVES_BYTES = GW__VERBS_RECEIVES * GW__VERBS_CONTROL_ROOM,
+    CONTROLS_BYTES = GW__VERBS_CONTROLS * GW__VERBS_CONTROL_ROOM,
 };
 
 static enum gw_err own(struct gw__verbs *verbs, void *at, size_t bytes,
@@ -160,9 +160,9 @@ static void lay_out_zones(struct gw__verbs *verbs, struct gw__verbs_link *link,
                           unsigned char *zone, unsigned char *local)
 {
     link->zone = zone;
-    link->stage = local;
-    link->heard = local + verbs->zone_bytes;
-    link->notes = link->heard + HEARD_BYTES;
+    link->staging = local;
+    link->receives = local + verbs->zone_bytes;
+    link->controls = link->receives + RECEIVES_BYTES;
 }
 
 enum gw_err gw__verbs_make_memory(struct gw__verbs *verbs, struct gw_error *why)
@@ -170,7 +170,7 @@ enum gw_err gw__verbs_make_memory(struct gw__verbs *verbs, struct gw_error *why)
     unsigned peers = verbs->wire.size - 1, i = 0;
     verbs->zone_bytes = zone_for(verbs->slice_bytes, peers);
     size_t zone = verbs->zone_bytes;
-    size_t local = zone + whole_pages(HEARD_BYTES + NOTES_BYTES);
+    size_t local = zone + whole_pages(RECEIVES_BYTES + CONTROLS_BYTES);
     verbs->memory_bytes = peers * (zone + local);
     if (peers == 0)
         return GW_OK;

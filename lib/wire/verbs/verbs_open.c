@@ -67,7 +67,7 @@ static bool never_blocks(int fd)
 /* Room for all completions of requests in flight to and from all peers. */
 static enum gw_err make_queue(struct gw__verbs *verbs, struct gw_error *why)
 {
-    enum { A_PEER = 3 * GW__VERBS_WINDOW_SLICES + GW__VERBS_NOTES + 32 };
+    enum { A_PEER = 3 * GW__VERBS_WINDOW_SLICES + GW__VERBS_CONTROLS + 32 };
     struct ibv_device_attr device;
     int places = (int)(verbs->wire.size * A_PEER);
     const char *name = ibv_get_device_name(verbs->device->device);
@@ -147,7 +147,7 @@ static enum gw_err open_all(struct gw__verbs *verbs,
     verbs->links = calloc(config->size, sizeof *verbs->links);
     if (!verbs->links)
         return gw_fail(why, GW_ENOMEM, "links to %u ranks", config->size - 1);
-    err = gw__process_watch_init(&verbs->watch, config->size, why);
+    err = gw__process_watch_init(&verbs->process_watch, config->size, why);
     if (!err)
         err = make_queue(verbs, why);
     if (!err)
@@ -164,7 +164,7 @@ enum gw_err gw__verbs_open(const struct gw_comm_config *config,
     if (!verbs)
         return gw_fail(why, GW_ENOMEM, "verbs wire");
     pthread_once(&once, expect_forks);
-    verbs->epoll_fd = verbs->watch.fd = -1;
+    verbs->epoll_fd = verbs->process_watch.fd = -1;
     verbs->wire.ops = &ops;
     verbs->wire.rank = config->rank;
     verbs->wire.size = config->size;
@@ -202,7 +202,7 @@ void gw__verbs_free(struct gw__verbs *verbs)
         rdma_destroy_event_channel(verbs->events);
     if (verbs->epoll_fd >= 0)
         close(verbs->epoll_fd);
-    gw__process_watch_fini(&verbs->watch);
+    gw__process_watch_fini(&verbs->process_watch);
     free(verbs->links);
     free(verbs);
 }

@@ -13,12 +13,12 @@
 #include <errno.h>
 #include <string.h>
 
-enum kind { SLICE = 1, WRITTEN, NOTE, PROBE, NUDGE, RECEIVE };
+enum kind { SLICE = 1, WRITTEN, CONTROL, PROBE, NUDGE, RECEIVE };
 
 enum {
     W = GW__VERBS_WINDOW_SLICES,
     /* On iWARP a slice is two requests. */
-    SENDS = 2 * W + GW__VERBS_NOTES + 4,
+    SENDS = 2 * W + GW__VERBS_CONTROLS + 4,
     MARK_BYTES = sizeof(uint32_t),
     A_POLL = 32,
     POLLS = 64, /* at most, before other work gets its turn */
@@ -29,17 +29,17 @@ static uint64_t id_of(enum kind kind, unsigned peer, unsigned number)
     return (uint64_t)kind << 56 | (uint64_t)peer << 32 | number;
 }
 
-static unsigned char *heard_at(const struct gw__verbs_link *link,
-                               unsigned place)
+static unsigned char *receive_at(const struct gw__verbs_link *link,
+                                 unsigned place)
 {
-    return link->heard + (size_t)place * GW__VERBS_NOTE_ROOM;
+    return link->receives + (size_t)place * GW__VERBS_CONTROL_ROOM;
 }
 
 static int post_receive(struct gw__verbs *verbs, unsigned peer, unsigned place)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    struct ibv_sge where = {.addr = (uintptr_t)heard_at(link, place),
-                            .length = GW__VERBS_NOTE_ROOM,
+    struct ibv_sge where = {.addr = (uintptr_t)receive_at(link, place),
+                            .length = GW__VERBS_CONTROL_ROOM,
                             .lkey = verbs->local_mr->lkey};
     struct ibv_recv_wr request = {.wr_id = id_of(RECEIVE, peer, place),
                                   .sg_list = &where,
@@ -87,20 +87,20 @@ static int post(struct gw__verbs_link *link, struct ibv_send_wr *requests)
  * the user's memory, but sometimes in a thread without a user address space,
  * and then drops the connection. */
 int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
-                         uint64_t offset, const void *lent, uint32_t bytes,
+                         uint64_t offset, const void *borrowed, uint32_t bytes,
                          uint32_t key)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
     uint32_t grain = (uint32_t)(offset / GW__VERBS_GRAIN);
     struct ibv_sge parts[] = {
-        {.addr = (uintptr_t)(link->stage + offset),
-         .length = (uint32_t)sizeof(struct gw__header) + (lent ? 0 : bytes),
+        {.addr = (uintptr_t)(link->staging + offset),
+         .length = (uint32_t)sizeof(struct gw__header) + (borrowed ? 0 : bytes),
          .lkey = verbs->local_mr->lkey},
-        {.addr = (uintptr_t)lent, .length = bytes, .lkey = key}};
+        {.addr = (uintptr_t)borrowed, .length = bytes, .lkey = key}};
     struct ibv_send_wr write = {
         .wr_id = id_of(SLICE, peer, 0),
         .sg_list = parts,
-        .num_sge = lent ? 2 : 1,
+        .num_sge = borrowed ? 2 : 1,
         .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
         .send_flags = IBV_SEND_SIGNALED,
         .imm_data = htonl(grain),
@@ -120,15 +120,16 @@ int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
     return post(link, &write);
 }
 
-int gw__verbs_post_note(struct gw__verbs *verbs, unsigned peer, unsigned place,
-                        size_t bytes)
+int gw__verbs_post_control(struct gw__verbs *verbs, unsigned peer,
+                           unsigned place, size_t bytes)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
     struct ibv_sge where = {
-        .addr = (uintptr_t)(link->notes + (size_t)place * GW__VERBS_NOTE_ROOM),
+        .addr = (uintptr_t)(link->controls +
+                            (size_t)place * GW__VERBS_CONTROL_ROOM),
         .length = (uint32_t)bytes,
         .lkey = verbs->local_mr->lkey};
-    struct ibv_send_wr request = {.wr_id = id_of(NOTE, peer, place),
+    struct ibv_send_wr request = {.wr_id = id_of(CONTROL, peer, place),
                                   .sg_list = &where,
                                   .num_sge = 1,
                                   .opcode = IBV_WR_SEND,
@@ -143,7 +144,7 @@ static int post_nothing(struct gw__verbs *verbs, unsigned peer, enum kind kind,
                         enum ibv_wr_opcode opcode)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    struct ibv_sge nothing = {.addr = (uintptr_t)link->notes,
+    struct ibv_sge nothing = {.addr = (uintptr_t)link->controls,
                               .lkey = verbs->local_mr->lkey};
     struct ibv_send_wr request = {
         .wr_id = id_of(kind, peer, 0),
@@ -170,11 +171,11 @@ int gw__verbs_post_nudge(struct gw__verbs *verbs, unsigned peer)
 
 /* A receive completes with the immediate value of a write or with a message:
  * iWARP's offset message, or a note. */
-static void take_arrival(struct gw__verbs *verbs, unsigned peer,
-                         const struct ibv_wc *done)
+static void apply_arrival(struct gw__verbs *verbs, unsigned peer,
+                          const struct ibv_wc *done)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    const unsigned char *message = heard_at(link, (unsigned)done->wr_id);
+    const unsigned char *message = receive_at(link, (unsigned)done->wr_id);
     bool immediate = done->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
     uint32_t grain;
     if (immediate || (verbs->iwarp && done->byte_len == sizeof grain)) {
@@ -188,21 +189,22 @@ static void take_arrival(struct gw__verbs *verbs, unsigned peer,
             return;
         }
         link->grain_of[link->arrived++ % W] = grain;
-        link->news_in = true;
+        link->in_changed = true;
     } else
-        gw__verbs_receive_note(verbs, peer, message, done->byte_len);
+        gw__verbs_receive_control(verbs, peer, message, done->byte_len);
     if (post_receive(verbs, peer, (unsigned)done->wr_id) != 0 &&
         link->state == GW__VERBS_UP)
         gw__verbs_lose(verbs, peer, "no receives are left");
 }
 
-static void note_is_free(struct gw__verbs *verbs, unsigned peer, unsigned place)
+static void control_is_free(struct gw__verbs *verbs, unsigned peer,
+                            unsigned place)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    link->note_busy[place] = false;
-    link->notes_busy--;
+    link->control_busy[place] = false;
+    link->busy_controls--;
     if (link->credit_due)
-        gw__verbs_give_credit(verbs, peer);
+        gw__verbs_send_credit(verbs, peer);
 }
 
 /* Requests that the queue pair has flushed on an error are not read any more
@@ -223,12 +225,12 @@ static void apply_completion(struct gw__verbs *verbs, const struct ibv_wc *done)
     case SLICE:
         if (link->completed < link->sent) /* not so for a destroyed queue */
             link->completed++;
-        link->news_out = true;
+        link->out_changed = true;
         break;
     case WRITTEN:
         break; /* the message after it counts */
-    case NOTE:
-        note_is_free(verbs, peer, (unsigned)done->wr_id);
+    case CONTROL:
+        control_is_free(verbs, peer, (unsigned)done->wr_id);
         break;
     case PROBE:
         link->probing = false;
@@ -238,7 +240,7 @@ static void apply_completion(struct gw__verbs *verbs, const struct ibv_wc *done)
         break;
     case RECEIVE:
         if (!failed && link->id->qp) /* it may be destroyed already */
-            take_arrival(verbs, peer, done);
+            apply_arrival(verbs, peer, done);
         break;
     }
 }
@@ -256,7 +258,7 @@ bool gw__verbs_progress(struct gw__verbs *verbs)
     }
     if (count < 0 && !verbs->error.code) {
         gw_fail(&verbs->error, GW_ESYS, "the completion queue failed");
-        verbs->news = true;
+        verbs->state_changed = true;
     }
     if (verbs->abort_reported && !verbs->over)
         gw__verbs_end_all(verbs);

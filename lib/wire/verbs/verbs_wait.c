@@ -13,22 +13,22 @@
 #include "wire/epoll_wait.h"
 
 /* While a change can be noticed only by the passing of time. */
-static const uint64_t unsettled_ns = 5 * 1000000U;
+static const uint64_t ended_poll_ns = 5 * 1000000U;
 
-static bool read_news(struct gw__verbs *verbs)
+static bool read_changes(struct gw__verbs *verbs)
 {
-    bool any = verbs->news;
-    verbs->news = false;
+    bool any = verbs->state_changed;
+    verbs->state_changed = false;
     for (unsigned r = 0; r < verbs->wire.size; r++) {
         struct gw__verbs_link *link = &verbs->links[r];
-        any |= link->news_in || link->news_out;
-        link->news_in = link->news_out = false;
+        any |= link->in_changed || link->out_changed;
+        link->in_changed = link->out_changed = false;
     }
     return any;
 }
 
 /* Is there a process that has ended while its connection is still open? */
-static bool is_unsettled(const struct gw__verbs *verbs)
+static bool has_ended_peer(const struct gw__verbs *verbs)
 {
     bool any = false;
     for (unsigned r = 0; r < verbs->wire.size; r++)
@@ -89,15 +89,15 @@ void gw__verbs_wait(struct gw__wire *wire, uint64_t ns)
     for (;;) {
         gw__verbs_progress(verbs);
         uint64_t now = gw_now_ns();
-        if (read_news(verbs) || now >= deadline)
+        if (read_changes(verbs) || now >= deadline)
             return;
         if (spin(verbs, now, deadline))
             continue;
-        bool unsettled = is_unsettled(verbs);
+        bool ended_peer = has_ended_peer(verbs);
         uint64_t left = deadline - now;
-        gw__verbs_doze(verbs,
-                       unsettled && left > unsettled_ns ? unsettled_ns : left);
-        if (unsettled)
+        gw__verbs_doze(verbs, ended_peer && left > ended_poll_ns ? ended_poll_ns
+                                                                 : left);
+        if (ended_peer)
             return;
     }
 }

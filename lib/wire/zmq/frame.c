@@ -53,10 +53,10 @@ enum gw_err gw__frame_body(const struct gw__header *header, size_t bytes,
     return GW_OK;
 }
 
-size_t gw__note_seal(struct gw__note *note)
+size_t gw__control_seal(struct gw__control_message *control)
 {
-    note->magic = magic;
-    return GW__NOTE_BYTES + strnlen(note->text, sizeof note->text - 1);
+    control->magic = magic;
+    return GW__CONTROL_BYTES + strnlen(control->text, sizeof control->text - 1);
 }
 
 static bool is_error(int32_t code)
@@ -64,24 +64,25 @@ static bool is_error(int32_t code)
     return code < 0 && strcmp(gw_err_name((enum gw_err)code), "GW_?") != 0;
 }
 
-enum gw_err gw__note_read(const void *message, size_t bytes, unsigned from,
-                          unsigned to, struct gw__note *note,
-                          struct gw_error *why)
+enum gw_err gw__control_read(const void *message, size_t bytes, unsigned from,
+                             unsigned to, struct gw__control_message *control,
+                             struct gw_error *why)
 {
-    if (bytes < GW__NOTE_BYTES || bytes >= GW__NOTE_BYTES_MAX)
+    if (bytes < GW__CONTROL_BYTES || bytes >= GW__CONTROL_BYTES_MAX)
         return gw_fail(why, GW_EDATA, "malformed note of %zu bytes", bytes);
-    memcpy(note, message, bytes);
-    memset((char *)note + bytes, 0, GW__NOTE_BYTES_MAX - bytes);
-    if (note->magic != magic)
+    memcpy(control, message, bytes);
+    memset((char *)control + bytes, 0, GW__CONTROL_BYTES_MAX - bytes);
+    if (control->magic != magic)
         return gw_fail(why, GW_EDATA,
                        "the note is of another program or version");
-    if (note->from != from || note->to != to)
+    if (control->from != from || control->to != to)
         return gw_fail(why, GW_EDATA, "a note from rank %u to rank %u",
-                       note->from, note->to);
-    if (note->kind < GW__HELLO || note->kind > GW__ABORT)
-        return gw_fail(why, GW_EDATA, "a note of unknown kind %u", note->kind);
-    if (note->kind == GW__ABORT && !is_error(note->code))
+                       control->from, control->to);
+    if (control->kind < GW__HELLO || control->kind > GW__ABORT)
+        return gw_fail(why, GW_EDATA, "a note of unknown kind %u",
+                       control->kind);
+    if (control->kind == GW__ABORT && !is_error(control->code))
         return gw_fail(why, GW_EDATA, "an abort with unknown code %d",
-                       (int)note->code);
+                       (int)control->code);
     return GW_OK;
 }

@@ -39,15 +39,15 @@ GW_MUST_CHECK enum gw_err gw__frame_body(const struct gw__header *header,
                                          size_t bytes, bool more,
                                          struct gw_error *why);
 
-enum gw__note_kind {
+enum gw__control_kind {
     GW__HELLO = 1, /* first on every connection: the two ranks and the lane */
     GW__CREDIT,    /* `count` slices of this link were released so far */
     GW__GOODBYE,   /* `count` slices were sent on this link; no more come */
     GW__ABORT      /* the communicator is over: code and message */
 };
 
-struct gw__note {
-    uint32_t magic; /* set by gw__note_seal */
+struct gw__control_message {
+    uint32_t magic; /* set by gw__control_seal */
     uint32_t kind;
     uint32_t from, to;                    /* ranks */
     uint32_t lane;                        /* HELLO */
@@ -59,17 +59,17 @@ struct gw__note {
 
 enum {
     /* A note without its text; the text follows, without its zero. */
-    GW__NOTE_BYTES = offsetof(struct gw__note, text),
-    GW__NOTE_BYTES_MAX = sizeof(struct gw__note)
+    GW__CONTROL_BYTES = offsetof(struct gw__control_message, text),
+    GW__CONTROL_BYTES_MAX = sizeof(struct gw__control_message)
 };
 
 /* Sets `magic` and returns the number of bytes to send. */
-size_t gw__note_seal(struct gw__note *note);
+size_t gw__control_seal(struct gw__control_message *control);
 /* Reads a note, which must be from `from` to `to`. GW_EDATA with a message, and
  * *note undefined: not a valid note. */
-GW_MUST_CHECK enum gw_err gw__note_read(const void *message, size_t bytes,
-                                        unsigned from, unsigned to,
-                                        struct gw__note *note,
-                                        struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__control_read(const void *message, size_t bytes,
+                                           unsigned from, unsigned to,
+                                           struct gw__control_message *control,
+                                           struct gw_error *why);
 
 #endif

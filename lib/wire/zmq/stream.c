@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 64 << 10, ALIGNED = 64 };
+enum { STREAM_BLOCK_BYTES = 64 << 10, ALIGNED = 64 };
 
 static void end_stream(struct gw__stream *s)
 {
@@ -34,9 +34,9 @@ static bool is_later(int error)
 bool gw__stream_queue(struct gw__stream *s, const void *data,
                       const struct gw__header *header, uint64_t number)
 {
-    if (!s->piece)
-        s->piece = aligned_alloc(ALIGNED, PIECE_BYTES + ALIGNED);
-    if (!s->piece)
+    if (!s->block)
+        s->block = aligned_alloc(ALIGNED, STREAM_BLOCK_BYTES + ALIGNED);
+    if (!s->block)
         return false;
     s->bodies[s->queued++ % GW__STREAM_BODIES_MAX] = (struct gw__stream_body){
         .data = data, .header = *header, .number = number};
@@ -44,45 +44,45 @@ bool gw__stream_queue(struct gw__stream *s, const void *data,
 }
 
 /* Seals the next piece of the first body; the last one has the tag. */
-static void seal_piece(struct gw__stream *s)
+static void seal_block(struct gw__stream *s)
 {
     const struct gw__stream_body *body =
         &s->bodies[s->sent % GW__STREAM_BODIES_MAX];
     size_t left = body->header.bytes - s->sealed;
-    size_t bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
+    size_t bytes = left < STREAM_BLOCK_BYTES ? left : STREAM_BLOCK_BYTES;
     if (s->sealed == 0)
         gw__seal_begin(s->theirs, false, s->rank, s->sent, &body->header,
                        sizeof body->header, &s->sealing);
-    gw__seal_go_on(&s->sealing, body->data + s->sealed, s->piece, bytes);
+    gw__seal_go_on(&s->sealing, body->data + s->sealed, s->block, bytes);
     s->sealed += bytes;
-    s->piece_at = 0;
-    s->piece_end = bytes;
+    s->block_at = 0;
+    s->block_end = bytes;
     if (s->sealed == body->header.bytes) {
-        gw__seal_end(&s->sealing, s->piece + bytes);
-        s->piece_end += GW__SEAL_TAG_BYTES;
+        gw__seal_end(&s->sealing, s->block + bytes);
+        s->block_end += GW__SEAL_TAG_BYTES;
     }
 }
 
 /* False: the kernel takes no more. */
-static bool write_piece(struct gw__stream *s)
+static bool write_block(struct gw__stream *s)
 {
     ssize_t wrote =
-        send(s->fd, s->piece + s->piece_at, s->piece_end - s->piece_at,
+        send(s->fd, s->block + s->block_at, s->block_end - s->block_at,
              MSG_DONTWAIT | MSG_NOSIGNAL);
     if (wrote < 0 && !is_later(errno))
         end_stream(s);
     if (wrote > 0)
-        s->piece_at += (size_t)wrote;
-    return s->piece_at == s->piece_end;
+        s->block_at += (size_t)wrote;
+    return s->block_at == s->block_end;
 }
 
 bool gw__stream_push(struct gw__stream *s)
 {
     uint64_t sent = s->sent;
     while (s->sent < s->queued && !s->ended_ns) {
-        if (s->piece_at == s->piece_end)
-            seal_piece(s);
-        if (!write_piece(s))
+        if (s->block_at == s->block_end)
+            seal_block(s);
+        if (!write_block(s))
             break;
         if (s->sealed < s->bodies[s->sent % GW__STREAM_BODIES_MAX].header.bytes)
             continue;
@@ -121,10 +121,11 @@ bool gw__stream_expect(struct gw__stream *s, const struct gw__header *header)
 }
 
 /* The next bytes, at most a piece; 0: none now, or none any more. */
-static size_t read_piece(struct gw__stream *s, size_t left)
+static size_t read_block(struct gw__stream *s, size_t left)
 {
     ssize_t came = recv(s->fd, s->body + s->got,
-                        left < PIECE_BYTES ? left : PIECE_BYTES, MSG_DONTWAIT);
+                        left < STREAM_BLOCK_BYTES ? left : STREAM_BLOCK_BYTES,
+                        MSG_DONTWAIT);
     if (came == 0 || (came < 0 && !is_later(errno)))
         end_stream(s);
     return came > 0 ? (size_t)came : 0;
@@ -132,14 +133,14 @@ static size_t read_piece(struct gw__stream *s, size_t left)
 
 /* Within a body the next piece is about to come: the sender seals one in 3 us,
  * and waking a sleeper takes longer. */
-static size_t await_piece(struct gw__stream *s, size_t left)
+static size_t await_block(struct gw__stream *s, size_t left)
 {
-    size_t came = read_piece(s, left);
+    size_t came = read_block(s, left);
     if (came || s->got == 0)
         return came;
     uint64_t until_ns = gw_now_ns() + s->spin_ns;
     while (!came && !s->ended_ns && gw_now_ns() < until_ns)
-        came = read_piece(s, left);
+        came = read_block(s, left);
     s->spin_ns = gw__epoll_next_spin(s->spin_ns, came > 0);
     return came;
 }
@@ -150,7 +151,7 @@ enum gw_err gw__stream_pull(struct gw__stream *s)
     if (!s->due)
         return s->fits ? GW_OK : GW_EDATA;
     while (s->got < whole) {
-        size_t came = await_piece(s, whole - s->got);
+        size_t came = await_block(s, whole - s->got);
         if (!came)
             return GW_PENDING;
         size_t until = s->got + came;
@@ -168,7 +169,7 @@ enum gw_err gw__stream_pull(struct gw__stream *s)
 bool gw__stream_clear(struct gw__stream *s)
 {
     int left = 0;
-    while (recv(s->fd, NULL, PIECE_BYTES, MSG_DONTWAIT | MSG_TRUNC) > 0)
+    while (recv(s->fd, NULL, STREAM_BLOCK_BYTES, MSG_DONTWAIT | MSG_TRUNC) > 0)
         s->cleared = true;
     return s->cleared && ioctl(s->fd, SIOCOUTQ, &left) == 0 && left > 0;
 }
@@ -180,7 +181,7 @@ void gw__stream_close(struct gw__stream *s)
         close(s->fd);
     s->fd = -1;
     gw__seal_free(&s->theirs);
-    free(s->piece);
+    free(s->block);
     free(s->body);
-    s->piece = s->body = NULL;
+    s->block = s->body = NULL;
 }

@@ -43,7 +43,7 @@ struct gw__stream {
 
     /* Greeting: bytes sent and received. has_called: the door has already
      * received the peer's. */
-    unsigned greeted, heard;
+    unsigned greeted, greeting_received;
     bool has_called;
     unsigned char greeting[GW__STREAM_GREETING_BYTES];
 
@@ -53,8 +53,8 @@ struct gw__stream {
     struct gw__stream_body bodies[GW__STREAM_BODIES_MAX];
     uint64_t queued, sent;
     size_t sealed;
-    unsigned char *piece;
-    size_t piece_at, piece_end;
+    unsigned char *block;
+    size_t block_at, block_end;
     struct gw__seal_pass sealing;
 
     /* In: the body that is due, of which `got` bytes have arrived. */
@@ -101,7 +101,7 @@ struct gw__door {
     bool touched; /* there may be a connection */
     struct gw__door_guest {
         int fd;
-        unsigned heard;
+        unsigned greeting_received;
         uint64_t came_ns;
         unsigned char greeting[GW__STREAM_GREETING_BYTES];
     } guests[32];

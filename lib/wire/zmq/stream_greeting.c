@@ -19,32 +19,33 @@
 /* No body has this number. */
 static const uint64_t greeting_number = UINT64_MAX;
 
-union place {
+union socket_address {
     struct sockaddr any;
     struct sockaddr_in four;
     struct sockaddr_in6 six;
 };
 
 /* "127.0.0.1", "::1" or "[::1]"; 0: not an address. */
-static socklen_t take_place(const char *host, uint16_t port, union place *place)
+static socklen_t parse_address(const char *host, uint16_t port,
+                               union socket_address *address)
 {
     char bare[INET6_ADDRSTRLEN + 2];
     size_t length = strcspn(host, "]");
-    memset(place, 0, sizeof *place);
-    place->four.sin_port = htons(port);
-    if (inet_pton(AF_INET, host, &place->four.sin_addr) == 1) {
-        place->four.sin_family = AF_INET;
-        return sizeof place->four;
+    memset(address, 0, sizeof *address);
+    address->four.sin_port = htons(port);
+    if (inet_pton(AF_INET, host, &address->four.sin_addr) == 1) {
+        address->four.sin_family = AF_INET;
+        return sizeof address->four;
     }
     bool brackets = host[0] == '[';
     if (length - brackets >= sizeof bare)
         return 0;
     memcpy(bare, host + brackets, length - brackets);
     bare[length - brackets] = 0;
-    place->six.sin6_port = htons(port);
-    place->six.sin6_family = AF_INET6;
-    return inet_pton(AF_INET6, bare, &place->six.sin6_addr) == 1
-               ? sizeof place->six
+    address->six.sin6_port = htons(port);
+    address->six.sin6_family = AF_INET6;
+    return inet_pton(AF_INET6, bare, &address->six.sin6_addr) == 1
+               ? sizeof address->six
                : 0;
 }
 
@@ -70,24 +71,25 @@ static void make_greeting(const struct gw__seal *seal,
 
 static bool is_greeting(const struct gw__seal *own,
                         const unsigned char token[GW__TOKEN_BYTES],
-                        const unsigned char said[GW__STREAM_GREETING_BYTES],
+                        const unsigned char greeting[GW__STREAM_GREETING_BYTES],
                         uint32_t *rank)
 {
     struct gw__seal_pass pass;
-    memcpy(rank, said, sizeof *rank);
+    memcpy(rank, greeting, sizeof *rank);
     gw__seal_begin(own, true, *rank, greeting_number, token, GW__TOKEN_BYTES,
                    &pass);
-    return gw__seal_fits(&pass, said + sizeof *rank);
+    return gw__seal_fits(&pass, greeting + sizeof *rank);
 }
 
 /* Reads on. False: the connection has ended or failed. */
-static bool listen_to(int fd, unsigned char *greeting, unsigned *heard)
+static bool listen_to(int fd, unsigned char *greeting, unsigned *received)
 {
-    while (*heard < GW__STREAM_GREETING_BYTES) {
-        ssize_t came = recv(fd, greeting + *heard,
-                            GW__STREAM_GREETING_BYTES - *heard, MSG_DONTWAIT);
+    while (*received < GW__STREAM_GREETING_BYTES) {
+        ssize_t came =
+            recv(fd, greeting + *received,
+                 GW__STREAM_GREETING_BYTES - *received, MSG_DONTWAIT);
         if (came > 0)
-            *heard += (unsigned)came;
+            *received += (unsigned)came;
         else
             return came < 0 && (errno == EAGAIN || errno == EINTR);
     }
@@ -109,8 +111,8 @@ static bool send_greeting(struct gw__stream *s)
 static enum gw_err receive_greeting(struct gw__stream *s, struct gw_error *why)
 {
     uint32_t rank;
-    (void)listen_to(s->fd, s->greeting, &s->heard);
-    if (s->heard < sizeof s->greeting)
+    (void)listen_to(s->fd, s->greeting, &s->greeting_received);
+    if (s->greeting_received < sizeof s->greeting)
         return GW_PENDING;
     if (!is_greeting(s->own, s->token, s->greeting, &rank) || rank != s->peer)
         return gw_fail(why, GW_EMISMATCH,
@@ -122,9 +124,9 @@ static enum gw_err receive_greeting(struct gw__stream *s, struct gw_error *why)
  */
 enum gw_err gw__stream_greet(struct gw__stream *s, struct gw_error *why)
 {
-    bool said = send_greeting(s);
-    enum gw_err heard = s->has_called ? GW_OK : receive_greeting(s, why);
-    return heard || said ? heard : GW_PENDING;
+    bool is_sent = send_greeting(s);
+    enum gw_err err = s->has_called ? GW_OK : receive_greeting(s, why);
+    return err || is_sent ? err : GW_PENDING;
 }
 
 /* ---- the connecting side ---- */
@@ -132,17 +134,17 @@ enum gw_err gw__stream_greet(struct gw__stream *s, struct gw_error *why)
 enum gw_err gw__stream_call(struct gw__stream *s, const char *host,
                             uint16_t port, struct gw_error *why)
 {
-    union place place;
-    socklen_t bytes = take_place(host, port, &place);
+    union socket_address address;
+    socklen_t bytes = parse_address(host, port, &address);
     if (!bytes)
         return gw_fail(why, GW_EUNREACH, "rank %u at %s: not an address",
                        s->peer, host);
-    s->fd = socket(place.any.sa_family,
+    s->fd = socket(address.any.sa_family,
                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s->fd < 0)
         return gw_fail_errno(why, "a connection to rank %u", s->peer);
     be_prompt(s->fd);
-    if (connect(s->fd, &place.any, bytes) != 0 && errno != EINPROGRESS)
+    if (connect(s->fd, &address.any, bytes) != 0 && errno != EINPROGRESS)
         return gw_fail(why, GW_EUNREACH, "rank %u at %s: %s", s->peer, host,
                        strerror(errno));
     return GW_OK;
@@ -153,17 +155,17 @@ enum gw_err gw__stream_call(struct gw__stream *s, const char *host,
 enum gw_err gw__door_open(struct gw__door *door, const char *host,
                           uint16_t *port, struct gw_error *why)
 {
-    union place place;
-    socklen_t bytes = take_place(host, 0, &place);
+    union socket_address address;
+    socklen_t bytes = parse_address(host, 0, &address);
     if (!bytes)
         return gw_fail(why, GW_EUNREACH, "%s is not an address", host);
-    door->fd = socket(place.any.sa_family,
+    door->fd = socket(address.any.sa_family,
                       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (door->fd < 0 || bind(door->fd, &place.any, bytes) != 0 ||
+    if (door->fd < 0 || bind(door->fd, &address.any, bytes) != 0 ||
         listen(door->fd, SOMAXCONN) != 0 ||
-        getsockname(door->fd, &place.any, &bytes) != 0)
+        getsockname(door->fd, &address.any, &bytes) != 0)
         return gw_fail_errno(why, "listening at %s", host);
-    *port = ntohs(place.four.sin_port); /* at the same offset as sin6_port */
+    *port = ntohs(address.four.sin_port); /* at the same offset as sin6_port */
     return GW_OK;
 }
 
@@ -195,7 +197,7 @@ static bool free_guest_slot(struct gw__door *door)
     return door->count < MOST;
 }
 
-static void take_guests(struct gw__door *door)
+static void accept_guests(struct gw__door *door)
 {
     while (free_guest_slot(door)) {
         int fd = accept4(door->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -210,14 +212,15 @@ static void take_guests(struct gw__door *door)
 int gw__door_admit(struct gw__door *door, const struct gw__seal *own,
                    const unsigned char token[GW__TOKEN_BYTES], uint32_t *rank)
 {
-    take_guests(door);
+    accept_guests(door);
     for (unsigned i = door->count; i-- > 0;) {
         struct gw__door_guest *guest = &door->guests[i];
-        bool open = listen_to(guest->fd, guest->greeting, &guest->heard);
-        if (open && guest->heard < sizeof guest->greeting)
+        bool open =
+            listen_to(guest->fd, guest->greeting, &guest->greeting_received);
+        if (open && guest->greeting_received < sizeof guest->greeting)
             continue;
         int fd = guest->fd;
-        bool known = guest->heard == sizeof guest->greeting &&
+        bool known = guest->greeting_received == sizeof guest->greeting &&
                      is_greeting(own, token, guest->greeting, rank);
         door->guests[i] = door->guests[--door->count];
         if (known)

@@ -106,8 +106,8 @@ static enum gw_err admit_streams(struct gw__zmq *zmq, struct gw_error *why)
     return err;
 }
 
-enum gw_err gw__zmq_bulk_meet(struct gw__zmq *zmq, unsigned peer,
-                              struct gw_error *why)
+enum gw_err gw__zmq_bulk_greet(struct gw__zmq *zmq, unsigned peer,
+                               struct gw_error *why)
 {
     struct gw__stream *stream = zmq->links[peer].stream;
     if (!stream)
@@ -133,7 +133,7 @@ bool gw__zmq_bulk_queue(struct gw__zmq *zmq, unsigned peer,
     return gw__stream_queue(link->stream, data, header, link->sent);
 }
 
-void gw__zmq_bulk_take_back(struct gw__zmq_link *link)
+void gw__zmq_bulk_unqueue(struct gw__zmq_link *link)
 {
     link->stream->queued--;
 }

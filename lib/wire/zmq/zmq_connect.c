@@ -43,7 +43,8 @@ static enum gw_err join_peer(struct gw__zmq *zmq, unsigned peer,
     memcpy(zmq->links[peer].token, endpoint.token, sizeof endpoint.token);
     /* For other hosts, only the end of the connection shows a death. */
     struct gw_error far;
-    err = gw__process_watch_add(&zmq->watch, peer, &endpoint.process, &far);
+    err = gw__process_watch_add(&zmq->process_watch, peer, &endpoint.process,
+                                &far);
     if (err && err != GW_ENOTSUP)
         return gw_fail(why, err, "%s", far.text);
     err =
@@ -55,7 +56,7 @@ static void greet(struct gw__zmq *zmq, unsigned peer, unsigned l)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     struct gw__zmq_lane *lane = &link->lanes[l];
-    struct gw__note hello = {.kind = GW__HELLO, .lane = l};
+    struct gw__control_message hello = {.kind = GW__HELLO, .lane = l};
     memcpy(hello.token, link->token, sizeof hello.token);
     lane->greeted = gw__zmq_notify(zmq, peer, lane, &hello);
 }
@@ -82,14 +83,14 @@ static enum gw_err welcome(struct gw__zmq *zmq, unsigned peer, unsigned l,
     zmq_msg_init(&message);
     if (zmq_msg_recv(&message, lane->socket, ZMQ_DONTWAIT) < 0)
         return GW_OK;
-    struct gw__note hello;
+    struct gw__control_message hello;
     enum gw_err err =
-        gw__note_read(zmq_msg_data(&message), zmq_msg_size(&message), peer,
-                      zmq->wire.rank, &hello, why);
+        gw__control_read(zmq_msg_data(&message), zmq_msg_size(&message), peer,
+                         zmq->wire.rank, &hello, why);
     if (!err && zmq->address.transport == GW__ZMQ_IPC)
         enlarge_send_buffer(zmq_msg_get(&message, ZMQ_SRCFD));
-    if (!err && lane == zmq->links[peer].notes)
-        zmq->links[peer].notes_fd = zmq_msg_get(&message, ZMQ_SRCFD);
+    if (!err && lane == zmq->links[peer].control)
+        zmq->links[peer].control_fd = zmq_msg_get(&message, ZMQ_SRCFD);
     zmq_msg_close(&message);
     if (err)
         return gw_wrap(why, err, "at the address of rank %u", peer);
@@ -116,7 +117,7 @@ static enum gw_err shake_hands(struct gw__zmq *zmq, unsigned peer,
         if (!lane->greeted || !lane->welcomed)
             result = GW_PENDING;
     }
-    enum gw_err bulk = gw__zmq_bulk_meet(zmq, peer, why);
+    enum gw_err bulk = gw__zmq_bulk_greet(zmq, peer, why);
     return bulk ? bulk : result;
 }
 
@@ -135,7 +136,7 @@ static int find_missed(const struct gw__zmq *zmq, const bool *joined)
     return -1;
 }
 
-static enum gw_err meet_all(struct gw__zmq *zmq, uint64_t deadline_ns,
+static enum gw_err join_all(struct gw__zmq *zmq, uint64_t deadline_ns,
                             struct gw_error *why)
 {
     static const uint64_t pause_ns = 10 * 1000000U;
@@ -184,11 +185,11 @@ enum gw_err gw__zmq_connect(struct gw__wire *wire,
     for (unsigned r = 0; r < wire->size && !err; r++)
         if (r != wire->rank)
             err = join_peer(zmq, r, &table[r], why);
-    if (!err && zmq->watch.fd >= 0 &&
-        !gw__zmq_listen(zmq, zmq->watch.fd, false, NULL))
+    if (!err && zmq->process_watch.fd >= 0 &&
+        !gw__zmq_listen(zmq, zmq->process_watch.fd, false, NULL))
         err = gw_fail_errno(why, "listening for the end of peers");
     if (!err)
-        err = meet_all(zmq, deadline_ns, why);
+        err = join_all(zmq, deadline_ns, why);
     gw__door_close(&zmq->door);
     return err ? gw_wrap(why, err, "%s wire", wire->ops->name) : GW_OK;
 }

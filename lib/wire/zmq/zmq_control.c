@@ -25,13 +25,14 @@ static const uint64_t held_open_ns = 100 * 1000000U;
 static const uint64_t unexplained_ns = 5000 * 1000000ULL;
 
 bool gw__zmq_notify(struct gw__zmq *zmq, unsigned peer,
-                    struct gw__zmq_lane *lane, struct gw__note *note)
+                    struct gw__zmq_lane *lane,
+                    struct gw__control_message *control)
 {
-    note->from = zmq->wire.rank;
-    note->to = peer;
-    size_t bytes = gw__note_seal(note);
+    control->from = zmq->wire.rank;
+    control->to = peer;
+    size_t bytes = gw__control_seal(control);
     lane->touched = true;
-    return zmq_send(lane->socket, note, bytes, ZMQ_DONTWAIT) >= 0;
+    return zmq_send(lane->socket, control, bytes, ZMQ_DONTWAIT) >= 0;
 }
 
 enum gw_err gw__zmq_lose(struct gw__zmq *zmq, unsigned peer, const char *fact)
@@ -51,7 +52,7 @@ static bool all_returned(const struct gw__zmq *zmq)
     for (unsigned r = 0; r < zmq->wire.size; r++)
         for (unsigned l = 0; r != zmq->wire.rank && l < zmq->lanes; l++) {
             const struct gw__zmq_lane *lane = &zmq->links[r].lanes[l];
-            if (atomic_load(&lane->returned) != lane->lent)
+            if (atomic_load(&lane->returned) != lane->borrowed)
                 return false;
         }
     return true;
@@ -91,37 +92,37 @@ static void end_all(struct gw__zmq *zmq)
  * takes the closing for the cause. */
 static void notify_abort(struct gw__zmq *zmq)
 {
-    struct gw__note note = {.kind = GW__ABORT,
-                            .code = (int32_t)zmq->error.code};
-    memcpy(note.text, zmq->error.text, sizeof note.text);
+    struct gw__control_message control = {.kind = GW__ABORT,
+                                          .code = (int32_t)zmq->error.code};
+    memcpy(control.text, zmq->error.text, sizeof control.text);
     for (unsigned r = 0; r < zmq->wire.size; r++)
         if (r != zmq->wire.rank)
-            gw__zmq_notify(zmq, r, zmq->links[r].notes, &note);
+            gw__zmq_notify(zmq, r, zmq->links[r].control, &control);
 }
 
-static void take_note(struct gw__zmq *zmq, unsigned peer,
-                      const struct gw__note *note)
+static void apply_control(struct gw__zmq *zmq, unsigned peer,
+                          const struct gw__control_message *control)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
-    switch ((enum gw__note_kind)note->kind) {
+    switch ((enum gw__control_kind)control->kind) {
     case GW__CREDIT:
-        if (note->count < link->taken ||
-            note->count > gw__zmq_bulk_first(zmq, peer))
+        if (control->count < link->released_by_peer ||
+            control->count > gw__zmq_bulk_first(zmq, peer))
             gw__zmq_lose(zmq, peer, "credit for slices that were not sent");
         else
-            link->taken = note->count;
+            link->released_by_peer = control->count;
         break;
     case GW__GOODBYE:
         if (link->state == GW__LINK_UP) {
             link->state = GW__LINK_CLOSED;
-            link->due = note->count;
+            link->due = control->count;
             link->quiet_ns = gw_now_ns();
         }
         break;
     case GW__ABORT:
         if (zmq->over)
             break;
-        gw_fail(&zmq->error, (enum gw_err)note->code, "%s", note->text);
+        gw_fail(&zmq->error, (enum gw_err)control->code, "%s", control->text);
         zmq->wire.aborted_by_peer = true;
         notify_abort(zmq);
         end_all(zmq);
@@ -133,24 +134,24 @@ static void take_note(struct gw__zmq *zmq, unsigned peer,
 }
 
 /* Always reads until it is empty, so that `fd` reports the next note. */
-static void read_notes(struct gw__zmq *zmq, unsigned peer)
+static void read_control(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
-    void *socket = link->notes->socket;
-    unsigned char message[GW__NOTE_BYTES_MAX];
-    struct gw__note note;
+    void *socket = link->control->socket;
+    unsigned char message[GW__CONTROL_BYTES_MAX];
+    struct gw__control_message control;
     struct gw_error fault;
     int bytes;
-    link->notes->touched = false;
+    link->control->touched = false;
     while ((bytes = zmq_recv(socket, message, sizeof message, ZMQ_DONTWAIT)) >=
            0) {
         if (link->state == GW__LINK_LOST)
             continue;
-        if (gw__note_read(message, (size_t)bytes, peer, zmq->wire.rank, &note,
-                          &fault))
+        if (gw__control_read(message, (size_t)bytes, peer, zmq->wire.rank,
+                             &control, &fault))
             gw__zmq_lose(zmq, peer, fault.text);
         else
-            take_note(zmq, peer, &note);
+            apply_control(zmq, peer, &control);
     }
 }
 
@@ -168,7 +169,7 @@ static bool is_disconnected(struct gw__zmq_link *link)
         if (bytes != EVENT_BYTES)
             continue;
         memcpy(&fd, part + EVENT_BYTES - sizeof fd, sizeof fd);
-        link->disconnected = link->notes_fd < 0 || fd == link->notes_fd;
+        link->disconnected = link->control_fd < 0 || fd == link->control_fd;
     }
     return link->disconnected;
 }
@@ -177,7 +178,7 @@ void gw__zmq_receive(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     bool ended = is_disconnected(link);
-    read_notes(zmq, peer);
+    read_control(zmq, peer);
     if (link->state != GW__LINK_UP)
         return;
     if (ended)
@@ -192,7 +193,7 @@ void gw__zmq_receive(struct gw__zmq *zmq, unsigned peer)
 void gw__zmq_receive_ends(struct gw__zmq *zmq)
 {
     int rank;
-    while ((rank = gw__process_watch_poll(&zmq->watch)) >= 0)
+    while ((rank = gw__process_watch_poll(&zmq->process_watch)) >= 0)
         zmq->links[rank].ended_ns = gw_now_ns();
 }
 
@@ -226,27 +227,27 @@ void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error)
 }
 
 /* Lent, so that libzmq reports when the note is on its way. */
-static void say_goodbye(struct gw__zmq *zmq, unsigned peer)
+static void send_goodbye(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     zmq_msg_t message;
-    link->goodbye = (struct gw__note){.kind = GW__GOODBYE,
-                                      .from = zmq->wire.rank,
-                                      .to = peer,
-                                      .count = link->sent};
-    size_t bytes = gw__note_seal(&link->goodbye);
-    if (zmq_msg_init_data(&message, &link->goodbye, bytes, gw__zmq_give_back,
-                          link->notes) != 0)
+    link->goodbye = (struct gw__control_message){.kind = GW__GOODBYE,
+                                                 .from = zmq->wire.rank,
+                                                 .to = peer,
+                                                 .count = link->sent};
+    size_t bytes = gw__control_seal(&link->goodbye);
+    if (zmq_msg_init_data(&message, &link->goodbye, bytes,
+                          gw__zmq_return_buffer, link->control) != 0)
         return;
-    link->notes->lent++;
-    if (zmq_msg_send(&message, link->notes->socket, ZMQ_DONTWAIT) < 0)
+    link->control->borrowed++;
+    if (zmq_msg_send(&message, link->control->socket, ZMQ_DONTWAIT) < 0)
         zmq_msg_close(&message);
 }
 
 static bool is_leaving(const struct gw__zmq_link *link)
 {
     return link->state == GW__LINK_UP &&
-           atomic_load(&link->notes->returned) != link->notes->lent;
+           atomic_load(&link->control->returned) != link->control->borrowed;
 }
 
 /* When all ranks close at the same time, some goodbyes cannot be delivered any
@@ -288,16 +289,16 @@ void gw__zmq_close(struct gw__wire *wire)
     struct gw__zmq *zmq = gw__zmq_of(wire);
     for (unsigned r = 0; r < wire->size; r++) {
         struct gw__zmq_link *link = &zmq->links[r];
-        if (r == wire->rank || !link->notes->welcomed)
+        if (r == wire->rank || !link->control->welcomed)
             continue;
         gw__zmq_receive(zmq, r);
         if (link->state == GW__LINK_UP)
-            say_goodbye(zmq, r);
+            send_goodbye(zmq, r);
     }
     await_goodbyes(zmq);
     for (unsigned r = 0; r < wire->size; r++) {
         struct gw__zmq_link *link = &zmq->links[r];
-        if (r != wire->rank && link->notes->welcomed &&
+        if (r != wire->rank && link->control->welcomed &&
             link->state == GW__LINK_UP)
             linger(zmq, link);
     }

@@ -34,8 +34,8 @@
 
 enum { CREDIT_SLICES = GW__ZMQ_WINDOW_SLICES / 4 };
 /* How long slices of a lost peer may take from the kernel to this rank. */
-static const uint64_t settle_ns = 50 * 1000000U;
-static const uint64_t settle_closed_ns = 500 * 1000000U;
+static const uint64_t drain_ns = 50 * 1000000U;
+static const uint64_t drain_closed_ns = 500 * 1000000U;
 
 /* GW_OK, or the reason why nothing can be sent. */
 static enum gw_err gone(const struct gw__zmq *zmq,
@@ -66,25 +66,26 @@ static struct gw__zmq_lane *next_lane(const struct gw__zmq *zmq,
 static bool window_is_full(struct gw__zmq *zmq, const struct gw__zmq_link *link,
                            size_t bytes)
 {
-    uint64_t under_way = link->sent - link->taken;
+    uint64_t inflight = link->sent - link->released_by_peer;
     const struct gw__zmq_lane *lane = next_lane(zmq, link, link->sent);
-    if (lane->lent - atomic_load(&lane->returned) >= GW__ZMQ_WINDOW_SLICES) {
+    if (lane->borrowed - atomic_load(&lane->returned) >=
+        GW__ZMQ_WINDOW_SLICES) {
         zmq->wants_returned = true;
         return true;
     }
-    if (under_way < 2 || under_way >= GW__ZMQ_WINDOW_SLICES)
-        return under_way >= 2;
-    uint64_t taken_bytes =
-        link->bytes_before[link->taken % GW__ZMQ_WINDOW_SLICES];
-    uint64_t under_way_bytes = link->sent_bytes - taken_bytes;
-    return under_way_bytes >= credit_bytes(zmq) &&
-           under_way_bytes + bytes > zmq->window_bytes;
+    if (inflight < 2 || inflight >= GW__ZMQ_WINDOW_SLICES)
+        return inflight >= 2;
+    uint64_t released_bytes =
+        link->bytes_before[link->released_by_peer % GW__ZMQ_WINDOW_SLICES];
+    uint64_t inflight_bytes = link->sent_bytes - released_bytes;
+    return inflight_bytes >= credit_bytes(zmq) &&
+           inflight_bytes + bytes > zmq->window_bytes;
 }
 
 /* Called by libzmq's thread, which increments `returned` before it reads
  * `sleeping`. The user's thread sets `sleeping` before it reads `returned`, so
  * one of them sees the change. */
-void gw__zmq_give_back(void *data, void *hint)
+void gw__zmq_return_buffer(void *data, void *hint)
 {
     (void)data;
     struct gw__zmq_lane *lane = hint;
@@ -124,13 +125,13 @@ static enum gw_err send_copied(struct gw__zmq *zmq, unsigned peer,
     return err;
 }
 
-static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
-                             struct gw__zmq_lane *lane,
-                             const struct gw__header *header, void *data)
+static enum gw_err send_borrowed(struct gw__zmq *zmq, unsigned peer,
+                                 struct gw__zmq_lane *lane,
+                                 const struct gw__header *header, void *data)
 {
     unsigned char head[GW__SLICE_HEAD_BYTES];
     zmq_msg_t body;
-    if (zmq_msg_init_data(&body, data, header->bytes, gw__zmq_give_back,
+    if (zmq_msg_init_data(&body, data, header->bytes, gw__zmq_return_buffer,
                           lane) != 0)
         return GW_ENOMEM;
     gw__frame_seal(zmq->links[peer].token, header, head);
@@ -138,7 +139,7 @@ static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
             0 &&
         zmq_msg_send(&body, lane->socket, ZMQ_DONTWAIT) >= 0) {
         uint64_t number = zmq->links[peer].sent;
-        lane->lent_as[lane->lent++ % GW__ZMQ_WINDOW_SLICES] = number;
+        lane->borrowed_as[lane->borrowed++ % GW__ZMQ_WINDOW_SLICES] = number;
         return GW_OK;
     }
     enum gw_err err = refused(zmq, peer);
@@ -157,7 +158,7 @@ static enum gw_err send_bulk(struct gw__zmq *zmq, unsigned peer,
         return GW_ENOMEM;
     gw__frame_seal(zmq->links[peer].token, header, head);
     if (zmq_send(lane->socket, head, sizeof head, ZMQ_DONTWAIT) < 0) {
-        gw__zmq_bulk_take_back(&zmq->links[peer]);
+        gw__zmq_bulk_unqueue(&zmq->links[peer]);
         return refused(zmq, peer);
     }
     gw__zmq_bulk_push(zmq, peer);
@@ -173,7 +174,7 @@ static enum gw_err send_somehow(struct gw__zmq *zmq, unsigned peer,
         return send_bulk(zmq, peer, lane, header, data);
     if (copy || header->bytes <= GW__ZMQ_COPIED_BYTES)
         return send_copied(zmq, peer, lane, header, data);
-    return send_lent(zmq, peer, lane, header, (void *)(uintptr_t)data);
+    return send_borrowed(zmq, peer, lane, header, (void *)(uintptr_t)data);
 }
 
 enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
@@ -216,11 +217,11 @@ uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer)
     for (unsigned l = 0; l < zmq->lanes; l++) {
         struct gw__zmq_lane *lane = &link->lanes[l];
         uint64_t returned = atomic_load(&lane->returned);
-        if (returned == lane->lent)
+        if (returned == lane->borrowed)
             continue;
-        uint64_t oldest = in_order
-                              ? lane->lent_as[returned % GW__ZMQ_WINDOW_SLICES]
-                              : link->done;
+        uint64_t oldest =
+            in_order ? lane->borrowed_as[returned % GW__ZMQ_WINDOW_SLICES]
+                     : link->done;
         done = oldest < done ? oldest : done;
     }
     if (done < link->sent)
@@ -241,10 +242,10 @@ static enum gw_err nothing(struct gw__zmq *zmq, unsigned peer)
     if (link->state == GW__LINK_CLOSED && link->received >= link->due)
         return GW_ECLOSED;
     bool closed = link->state == GW__LINK_CLOSED;
-    uint64_t patience = closed ? settle_closed_ns : settle_ns;
+    uint64_t patience = closed ? drain_closed_ns : drain_ns;
     if (gw_now_ns() - link->quiet_ns < patience)
         return GW_PENDING;
-    link->settled = true;
+    link->drained = true;
     return closed ? gw__zmq_lose(
                         zmq, peer,
                         "the connection was closed before all data was sent")
@@ -269,7 +270,7 @@ static const void *aligned(struct gw__zmq_link *link, const unsigned char *data)
 }
 
 /* Reads the rest of the message whose first part is in link->head. */
-static enum gw_err take_message(struct gw__zmq *zmq, unsigned peer,
+static enum gw_err read_message(struct gw__zmq *zmq, unsigned peer,
                                 struct gw__zmq_lane *lane)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
@@ -300,7 +301,7 @@ static enum gw_err take_message(struct gw__zmq *zmq, unsigned peer,
 }
 
 /* Reads the next slice's header, and its data unless a stream carries them. */
-static enum gw_err take_slice(struct gw__zmq *zmq, unsigned peer)
+static enum gw_err read_slice(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     struct gw__zmq_lane *lane = next_lane(zmq, link, link->received);
@@ -312,7 +313,7 @@ static enum gw_err take_slice(struct gw__zmq *zmq, unsigned peer)
     }
     if (link->state != GW__LINK_UP)
         link->quiet_ns = gw_now_ns();
-    enum gw_err err = take_message(zmq, peer, lane);
+    enum gw_err err = read_message(zmq, peer, lane);
     if (err || link->coming) {
         zmq_msg_close(&link->head);
         zmq_msg_close(&link->body);
@@ -334,9 +335,9 @@ enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
     }
     if (zmq->over)
         return GW_ECLOSED;
-    if (link->settled)
+    if (link->drained)
         return GW_ELOST;
-    enum gw_err err = link->coming ? GW_OK : take_slice(zmq, peer);
+    enum gw_err err = link->coming ? GW_OK : read_slice(zmq, peer);
     if (!err && link->coming)
         err = gw__zmq_bulk_pull(zmq, peer);
     if (err == GW_PENDING) {
@@ -344,7 +345,7 @@ enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
         return nothing(zmq, peer);
     }
     if (err) {
-        link->settled = true;
+        link->drained = true;
         return err;
     }
     link->held = true;
@@ -353,12 +354,13 @@ enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
     return GW_OK;
 }
 
-static void give_credit(struct gw__zmq *zmq, unsigned peer)
+static void send_credit(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
-    struct gw__note credit = {.kind = GW__CREDIT, .count = link->received};
+    struct gw__control_message credit = {.kind = GW__CREDIT,
+                                         .count = link->received};
     if (link->state != GW__LINK_UP || zmq->over ||
-        !gw__zmq_notify(zmq, peer, link->notes, &credit))
+        !gw__zmq_notify(zmq, peer, link->control, &credit))
         return;
     link->credited = link->received;
     link->uncredited_bytes = 0;
@@ -377,5 +379,5 @@ void gw__zmq_release(struct gw__wire *wire, unsigned peer)
     link->uncredited_bytes += link->header.bytes;
     if (link->received - link->credited >= CREDIT_SLICES ||
         link->uncredited_bytes >= credit_bytes(zmq))
-        give_credit(zmq, peer);
+        send_credit(zmq, peer);
 }

@@ -44,13 +44,13 @@ static bool raise_file_limit(unsigned count, rlim_t *limit)
 
 enum gw_err gw__files_reserve(unsigned count, struct gw_error *why)
 {
-    unsigned taken;
+    unsigned in_use;
     rlim_t limit;
     pthread_mutex_lock(&lock);
     if (reserved == 0)
         others = open_files();
-    taken = reserved + others;
-    bool room = raise_file_limit(taken + count, &limit);
+    in_use = reserved + others;
+    bool room = raise_file_limit(in_use + count, &limit);
     reserved += room ? count : 0;
     pthread_mutex_unlock(&lock);
     if (room)
@@ -58,7 +58,7 @@ enum gw_err gw__files_reserve(unsigned count, struct gw_error *why)
     return gw_fail(why, GW_ESYS,
                    "%u more open files are needed, %u are in use and the limit "
                    "is %llu; raise it with ulimit -n",
-                   count, taken, (unsigned long long)limit);
+                   count, in_use, (unsigned long long)limit);
 }
 
 void gw__files_release(unsigned count)

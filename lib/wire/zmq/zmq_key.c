@@ -49,7 +49,7 @@ static enum gw_err read_private(const char *path, char *text, size_t room,
 }
 
 /* One line of exactly 40 characters that decode to 32 bytes. */
-static bool take_key(const char **text, char key[KEY_CHARS + 1])
+static bool read_key(const char **text, char key[KEY_CHARS + 1])
 {
     uint8_t bytes[32];
     size_t length = strcspn(*text, "\r\n");
@@ -72,8 +72,8 @@ enum gw_err gw__zmq_key_read(const char *path, struct gw__zmq_key *key,
     if (err)
         return err;
     const char *rest = text;
-    if (!take_key(&rest, key->public_key) ||
-        !take_key(&rest, key->secret_key) || *rest != 0)
+    if (!read_key(&rest, key->public_key) ||
+        !read_key(&rest, key->secret_key) || *rest != 0)
         return gw_fail(
             why, GW_EINVAL,
             "key file %s: must be two lines of 40 characters, the public and "

@@ -97,7 +97,7 @@ static enum gw_err prepare_state(struct gw__zmq *zmq,
     zmq->links = calloc(size, sizeof *zmq->links);
     if (!zmq->links)
         return gw_fail(why, GW_ENOMEM, "links to %u ranks", size - 1);
-    enum gw_err err = gw__process_watch_init(&zmq->watch, size, why);
+    enum gw_err err = gw__process_watch_init(&zmq->process_watch, size, why);
     if (!err && config->key_file) {
         address->secured = 1;
         err = gw__zmq_key_read(config->key_file, &zmq->key, why);
@@ -190,7 +190,7 @@ enum gw_err gw__zmq_open(const struct gw_comm_config *config,
     if (!zmq)
         return gw_fail(why, GW_ENOMEM, "%s wire", config->wire);
     pthread_once(&once, keep_large_blocks);
-    zmq->bell = zmq->epoll_fd = zmq->watch.fd = zmq->door.fd = -1;
+    zmq->bell = zmq->epoll_fd = zmq->process_watch.fd = zmq->door.fd = -1;
     zmq->wire.ops = ipc ? &ipc_ops : &tcp_ops;
     zmq->wire.rank = config->rank;
     zmq->wire.size = config->size;
@@ -219,7 +219,7 @@ void gw__zmq_free(struct gw__zmq *zmq)
         free(zmq->links[r].lanes);
         free(zmq->links[r].aligned);
     }
-    gw__process_watch_fini(&zmq->watch);
+    gw__process_watch_fini(&zmq->process_watch);
     if (zmq->bell >= 0)
         close(zmq->bell);
     if (zmq->epoll_fd >= 0)

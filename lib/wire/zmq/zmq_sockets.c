@@ -34,41 +34,41 @@ static bool set_option(void *socket, int option, int value)
  * a burst of small slices would find it full. The mark on receiving keeps a
  * peer that ignores the credits from filling the memory. */
 static bool set_options(const struct gw__zmq *zmq, void *socket,
-                        const char *interface, bool notes)
+                        const char *interface, bool control)
 {
     bool ok = set_option(socket, ZMQ_LINGER, 0) &&
               set_option(socket, ZMQ_SNDHWM, 0) &&
               set_option(socket, ZMQ_RCVHWM, 4 * GW__ZMQ_WINDOW_SLICES) &&
               set_option(socket, ZMQ_RECONNECT_IVL, NEVER_MS) &&
               set_option(socket, ZMQ_IPV6, strchr(interface, ':') != NULL);
-    int64_t most = notes ? GW__NOTE_BYTES_MAX : UINT32_MAX;
+    int64_t most = control ? GW__CONTROL_BYTES_MAX : UINT32_MAX;
     ok = ok && zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
     /* Hosts fail silently only across a network. Not on the lanes, where a
      * heartbeat would wait in the queue of data. */
-    if (notes && zmq->address.transport == GW__ZMQ_TCP &&
+    if (control && zmq->address.transport == GW__ZMQ_TCP &&
         !gw__zmq_is_loopback(interface))
         ok = ok && set_option(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
              set_option(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
     return ok;
 }
 
-static enum gw_err watch_connection(struct gw__zmq *zmq, unsigned peer,
-                                    struct gw_error *why)
+static enum gw_err monitor_connection(struct gw__zmq *zmq, unsigned peer,
+                                      struct gw_error *why)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     char name[40];
     int fd;
     size_t size = sizeof fd;
-    link->notes_fd = -1;
+    link->control_fd = -1;
     snprintf(name, sizeof name, "inproc://notes-%u", peer);
     link->monitor = zmq_socket(zmq->context, ZMQ_PAIR);
     if (!link->monitor ||
-        zmq_socket_monitor(link->notes->socket, name, ZMQ_EVENT_DISCONNECTED) !=
-            0 ||
+        zmq_socket_monitor(link->control->socket, name,
+                           ZMQ_EVENT_DISCONNECTED) != 0 ||
         !set_option(link->monitor, ZMQ_LINGER, 0) ||
         zmq_connect(link->monitor, name) != 0 ||
         zmq_getsockopt(link->monitor, ZMQ_FD, &fd, &size) != 0 ||
-        !gw__zmq_listen(zmq, fd, false, &link->notes->touched))
+        !gw__zmq_listen(zmq, fd, false, &link->control->touched))
         return gw_fail_errno(why, "watching the connection to rank %u", peer);
     return GW_OK;
 }
@@ -84,7 +84,7 @@ static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
         size_t size = sizeof fd;
         lane->socket = zmq_socket(zmq->context, ZMQ_PAIR);
         if (!lane->socket ||
-            !set_options(zmq, lane->socket, interface, lane == link->notes) ||
+            !set_options(zmq, lane->socket, interface, lane == link->control) ||
             zmq_getsockopt(lane->socket, ZMQ_FD, &fd, &size) != 0 ||
             !gw__zmq_listen(zmq, fd, false, &lane->touched))
             return gw_fail_errno(why, "a socket for rank %u", peer);
@@ -95,11 +95,11 @@ static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
         if (err)
             return err;
     }
-    return watch_connection(zmq, peer, why);
+    return monitor_connection(zmq, peer, why);
 }
 
 /* "tcp://127.0.0.1:4711" -> card.host and the port. */
-static bool take_endpoint(struct gw__zmq_endpoint_address *address,
+static bool read_endpoint(struct gw__zmq_endpoint_address *address,
                           const char *endpoint, uint16_t *port)
 {
     const char *host = endpoint + strlen("tcp://");
@@ -134,7 +134,7 @@ static enum gw_err bind_lane(struct gw__zmq *zmq, unsigned peer, unsigned lane,
         return gw_fail(why, GW_EUNREACH, "binding %s: %s", endpoint,
                        zmq_strerror(errno));
     if (zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size) != 0 ||
-        !take_endpoint(&zmq->address, endpoint, &zmq->address.ports[port]))
+        !read_endpoint(&zmq->address, endpoint, &zmq->address.ports[port]))
         return gw_fail(why, GW_EUNREACH, "binding %s: unexpected address %s",
                        interface, endpoint);
     return GW_OK;
@@ -149,7 +149,7 @@ enum gw_err gw__zmq_make_link(struct gw__zmq *zmq, unsigned peer,
     link->aligned = malloc(link->aligned_bytes);
     if (!link->lanes || !link->aligned)
         return gw_fail(why, GW_ENOMEM, "link to rank %u", peer);
-    link->notes = &link->lanes[zmq->lanes];
+    link->control = &link->lanes[zmq->lanes];
     link->awaited = true;
     for (unsigned l = 0; l <= zmq->lanes; l++)
         link->lanes[l].zmq = zmq;
@@ -164,7 +164,7 @@ enum gw_err gw__zmq_make_link(struct gw__zmq *zmq, unsigned peer,
 void gw__zmq_close_link(struct gw__zmq_link *link, unsigned lanes)
 {
     if (link->monitor) {
-        zmq_socket_monitor(link->notes->socket, NULL, 0);
+        zmq_socket_monitor(link->control->socket, NULL, 0);
         zmq_close(link->monitor);
     }
     for (unsigned l = 0; link->lanes && l <= lanes; l++)

@@ -41,14 +41,15 @@ static bool has_slice(struct gw__zmq_lane *lane)
 }
 
 /* True: notes changed what the user may do with this link. */
-static bool heard_news(struct gw__zmq *zmq, unsigned peer)
+static bool link_changed(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
-    uint64_t taken = link->taken;
+    uint64_t released = link->released_by_peer;
     enum gw__zmq_state state = link->state;
     bool over = zmq->over;
     gw__zmq_receive(zmq, peer);
-    return taken != link->taken || state != link->state || over != zmq->over;
+    return released != link->released_by_peer || state != link->state ||
+           over != zmq->over;
 }
 
 static bool any_returned(struct gw__zmq *zmq)
@@ -79,8 +80,8 @@ static bool any_unannounced(struct gw__zmq *zmq)
         struct gw__zmq_link *link = &zmq->links[r];
         if (r == zmq->wire.rank)
             continue;
-        if (link->notes->touched)
-            any |= heard_news(zmq, r);
+        if (link->control->touched)
+            any |= link_changed(zmq, r);
         if (has_head(zmq, r) && link->awaited) {
             link->awaited = false;
             any = true;
@@ -99,7 +100,7 @@ static bool is_unsettled(const struct gw__zmq_link *link)
     case GW__LINK_CLOSED:
         return link->awaited && link->received < link->due;
     default:
-        return link->awaited && !link->settled;
+        return link->awaited && !link->drained;
     }
 }
 

@@ -89,18 +89,18 @@ struct gw__zmq_lane {
     /* Zero-copy sends: their number, the number returned, and their numbers in
      * the link (the last WINDOW_SLICES). libzmq's own thread returns them in
      * order. */
-    uint64_t lent;
+    uint64_t borrowed;
     _Atomic uint64_t returned;
-    uint64_t lent_as[GW__ZMQ_WINDOW_SLICES];
+    uint64_t borrowed_as[GW__ZMQ_WINDOW_SLICES];
 };
 
 enum gw__zmq_state { GW__LINK_UP, GW__LINK_CLOSED, GW__LINK_LOST };
 
 struct gw__zmq_link {
     struct gw__zmq_lane *lanes; /* the last one is for notes */
-    struct gw__zmq_lane *notes;
-    void *monitor; /* reports the end of a connection to `notes` */
-    int notes_fd;  /* the peer's connection; -1: not known yet */
+    struct gw__zmq_lane *control;
+    void *monitor;  /* reports the end of a connection to `notes` */
+    int control_fd; /* the peer's connection; -1: not known yet */
     unsigned char token[GW__TOKEN_BYTES];
     struct gw__stream *stream; /* for large bodies; NULL: none */
     bool coming;               /* the body of the current header is due on it */
@@ -109,12 +109,13 @@ struct gw__zmq_link {
     bool disconnected;
     uint64_t ended_ns; /* when its process was found dead; 0 */
     uint64_t quiet_ns; /* not LINK_UP: the last arrival, or the end */
-    bool settled;      /* LINK_LOST: nothing will arrive any more */
+    bool drained;      /* LINK_LOST: nothing will arrive any more */
     uint64_t due;      /* LINK_CLOSED: slices that it sent in all */
 
     uint64_t sent, sent_bytes;
-    uint64_t done;  /* of them, returned at the last look */
-    uint64_t taken; /* of them, released by the peer as far as known */
+    uint64_t done; /* of them, returned at the last look */
+    uint64_t
+        released_by_peer; /* of them, released by the peer as far as known */
     uint64_t bytes_before[GW__ZMQ_WINDOW_SLICES]; /* by slice number */
 
     uint64_t received; /* slices released */
@@ -125,8 +126,8 @@ struct gw__zmq_link {
     zmq_msg_t head, body;
     struct gw__header header;
     struct gw__slice_view view;
-    struct gw__note goodbye; /* lent to libzmq at the end */
-    void *aligned;           /* for data that libzmq left at an odd address */
+    struct gw__control_message goodbye; /* lent to libzmq at the end */
+    void *aligned; /* for data that libzmq left at an odd address */
     size_t aligned_bytes;
 };
 
@@ -140,7 +141,7 @@ struct gw__zmq {
     struct gw__door door;
     struct gw__zmq_endpoint_address address;
     struct gw__zmq_link *links; /* by rank; this rank's own is unused */
-    struct gw__process_watch watch;
+    struct gw__process_watch process_watch;
     struct gw_error error; /* the result of `check` */
     unsigned files;        /* reserved descriptors */
     bool over; /* aborted, here or by a peer: the lanes are closed */
@@ -208,8 +209,8 @@ gw__zmq_bulk_join(struct gw__zmq *zmq, unsigned peer,
                   const struct gw__zmq_endpoint_address *address,
                   struct gw_error *why);
 /* GW_OK: the stream is connected, or there is none. GW_PENDING: not yet. */
-GW_MUST_CHECK enum gw_err gw__zmq_bulk_meet(struct gw__zmq *zmq, unsigned peer,
-                                            struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__zmq_bulk_greet(struct gw__zmq *zmq, unsigned peer,
+                                             struct gw_error *why);
 /* Does a body of this size use the stream? Only if it is not copied. */
 bool gw__zmq_goes_by_bulk(const struct gw__zmq_link *link, size_t bytes,
                           bool copy);
@@ -217,7 +218,7 @@ bool gw__zmq_goes_by_bulk(const struct gw__zmq_link *link, size_t bytes,
 GW_MUST_CHECK bool gw__zmq_bulk_queue(struct gw__zmq *zmq, unsigned peer,
                                       const struct gw__header *header,
                                       const void *data);
-void gw__zmq_bulk_take_back(struct gw__zmq_link *link);
+void gw__zmq_bulk_unqueue(struct gw__zmq_link *link);
 /* Sends as much as the kernel takes, if anything is queued. */
 void gw__zmq_bulk_push(struct gw__zmq *zmq, unsigned peer);
 /* The first of the link's sends whose body is still read; `link->sent`: none.
@@ -267,10 +268,11 @@ bool gw__zmq_is_loopback(const char *interface);
 
 /* libzmq calls it, from its own thread, when a buffer lent on the lane `hint`
  * is no longer read. */
-void gw__zmq_give_back(void *data, void *hint);
+void gw__zmq_return_buffer(void *data, void *hint);
 /* Sends a note to `peer`. False: that connection does not accept it. */
 bool gw__zmq_notify(struct gw__zmq *zmq, unsigned peer,
-                    struct gw__zmq_lane *lane, struct gw__note *note);
+                    struct gw__zmq_lane *lane,
+                    struct gw__control_message *control);
 /* Reads the notes of `peer`. */
 void gw__zmq_receive(struct gw__zmq *zmq, unsigned peer);
 /* Adds `fd` to the epoll set; `doze` sets *touched on an event. NULL: it is the

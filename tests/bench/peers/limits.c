@@ -129,14 +129,14 @@ static void print_passes(const char *what, pass *run, size_t bytes)
 static void print_readv(void)
 {
     char *far_end = map(MEMORY_BYTES, MAP_PRIVATE);
-    char *near_end = map(MEMORY_BYTES, MAP_PRIVATE);
+    char *own_end = map(MEMORY_BYTES, MAP_PRIVATE);
     pid_t child = fork();
     if (child == 0) {
         memset(far_end, 2, MEMORY_BYTES);
         for (;;)
             pause();
     }
-    struct iovec to = {near_end, MEMORY_BYTES}, from = {far_end, MEMORY_BYTES};
+    struct iovec to = {own_end, MEMORY_BYTES}, from = {far_end, MEMORY_BYTES};
     double begin = now(), spent = 0, bytes = 0;
     do {
         ssize_t got = process_vm_readv(child, &to, 1, &from, 1, 0);
@@ -148,7 +148,7 @@ static void print_readv(void)
     if (bytes > 0)
         print("readv", bytes / spent * 1e-9, "GB/s");
     munmap(far_end, MEMORY_BYTES);
-    munmap(near_end, MEMORY_BYTES);
+    munmap(own_end, MEMORY_BYTES);
 }
 
 /* ---- sockets ---- */
@@ -283,7 +283,7 @@ static void put(_Atomic unsigned *word, unsigned value, bool wake)
         syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static void print_trips(const char *name, bool asleep)
+static void print_round_trips(const char *name, bool asleep)
 {
     void (*await)(_Atomic unsigned *, unsigned) =
         asleep ? sleep_until : spin_until;
@@ -320,7 +320,7 @@ int main(int argc, char **argv)
     print_readv();
     print_socket("tcp", tcp_pair);
     print_socket("unix", unix_pair);
-    print_trips("spin_trip", false);
-    print_trips("futex_trip", true);
+    print_round_trips("spin_trip", false);
+    print_round_trips("futex_trip", true);
     return 0;
 }

@@ -33,7 +33,7 @@ enum {
 struct shared {
     _Alignas(64) _Atomic unsigned arrived;
     _Alignas(64) _Atomic unsigned generation;
-    int told;
+    int value_of_0;
 };
 
 static struct shared *shared;
@@ -88,11 +88,11 @@ static void barrier(struct peer *p)
 static int from_rank_0(struct peer *p, int value)
 {
     if (p->rank == 0)
-        shared->told = value;
+        shared->value_of_0 = value;
     barrier(p);
-    int told = shared->told;
+    int result = shared->value_of_0;
     barrier(p);
-    return told;
+    return result;
 }
 
 /* ---- the two inner loops ---- */

@@ -144,7 +144,7 @@ sg::NetZone *build(const gw_topology *topology,
     for (const Message &m : messages) {
         if (!there.emplace(std::make_pair(m.src, m.dst), true).second)
             continue;
-        unsigned way[GW_WAY_MAX];
+        unsigned way[GW_PATH_LINKS_MAX];
         unsigned length = gw_topology_path(topology, m.src, m.dst, way);
         std::vector<sg::LinkInRoute> route;
         for (unsigned i = 0; i < length; i++)
@@ -221,7 +221,7 @@ bool compare(const Case &c)
     args.ranks = gw_topology_ranks(topology);
     if (gw_plan_make(c.collective, c.algo, &args, &plan, &why))
         give_up(why);
-    gw_topology_job job = {};
+    gw_topology_run job = {};
     job.plan = plan;
     job.elem_bytes = elem_bytes;
     job.count = c.bytes / elem_bytes;

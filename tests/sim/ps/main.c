@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs many seeds of the simulated parameter server (world.h), `ps --seeds
+ * Runs many seeds of the simulated parameter server (ps_simulation.h), `ps
+ * --seeds
  * 1..1000`, or one, `ps --seed 17`. `--broken=dedupe` and `--broken=fencing`
  * before these select servers without that rule, which must fail. The first
  * failure is printed with the command that repeats it and the few relevant
  * faults, and the exit status is 1.
  */
-#include "world.h"
+#include "ps_simulation.h"
 
-#include "world/common/seeds.h"
+#include "simcluster/common/seeds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,19 +21,19 @@ static void campaign_of(void *world, uint64_t seed,
     simcluster_campaign(world, seed, campaign);
 }
 
-static void print(const struct world *w, const struct seeds_sum *sum)
+static void print(const struct ps_simulation *w, const struct seeds_sum *sum)
 {
     printf("ps: %" PRIu64 " seeds: %" PRIu64 " inputs, %" PRIu64
            " crashes; pushes %" PRIu64 ", pulls %" PRIu64 ", units %" PRIu64
            ", slots moved %" PRIu64 ", convictions %" PRIu64 ", lost %" PRIu64
            "; digest %016" PRIx64 "\n",
-           w->met.seeds, sum->inputs, sum->crashes, w->met.pushes, w->met.pulls,
-           w->met.units, w->met.moves, w->met.convictions, w->met.lost,
-           sum->digest);
+           w->totals.seeds, sum->inputs, sum->crashes, w->totals.pushes,
+           w->totals.pulls, w->totals.items, w->totals.moves,
+           w->totals.convictions, w->totals.lost, sum->digest);
 }
 
 /* One seed under the faults of a file, as a failure prints them. */
-static int replay(struct world *w, uint64_t seed, const char *path)
+static int replay(struct ps_simulation *w, uint64_t seed, const char *path)
 {
     static char text[65536];
     struct gw__campaign campaign;
@@ -54,7 +55,7 @@ static int replay(struct world *w, uint64_t seed, const char *path)
 
 int main(int argc, char **argv)
 {
-    static struct world cluster;
+    static struct ps_simulation cluster;
     struct seeds seeds;
     struct seeds_sum sum;
     const char *broken = "";

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by servers and workers: they send HELLO to the warden and receive its
- * bulletins.
+ * Shared by servers and workers: they send HELLO to the consensus node and
+ * receive its bulletins.
  */
-#include "world.h"
+#include "ps_simulation.h"
 
 void member_start(struct member *m, const struct gw__input *input,
-                  struct world *cluster)
+                  struct ps_simulation *cluster)
 {
     m->cluster = cluster;
     m->node = input->from;
@@ -27,12 +27,13 @@ bool member_bulletin(struct member *m, const struct gw__input *input)
     m->update.index = bulletin.version;
     m->update.routes = bulletin.routes;
     m->update.view.epoch = bulletin.version;
-    m->update.ps_member_count = bulletin.crew_count;
-    for (unsigned i = 0; i < bulletin.crew_count; i++) {
-        struct gw__ps_member *crew = &m->update.ps_members[i];
-        crew->node = bulletin.crew[i].node;
-        crew->role = bulletin.crew[i].role;
-        crew->incarnation = (struct gw__id){1, bulletin.crew[i].incarnation};
+    m->update.ps_member_count = bulletin.member_count;
+    for (unsigned i = 0; i < bulletin.member_count; i++) {
+        struct gw__ps_member *ps_members = &m->update.ps_members[i];
+        ps_members->node = bulletin.members[i].node;
+        ps_members->role = bulletin.members[i].role;
+        ps_members->incarnation =
+            (struct gw__id){1, bulletin.members[i].incarnation};
     }
     return true;
 }
@@ -45,9 +46,9 @@ void member_send(void *member, const struct gw__message_out *message)
 
 void member_hello(struct member *m)
 {
-    const struct hello hello = {TALK_HELLO, m->now_ns, m->bulletin.version};
+    const struct hello hello = {MESSAGE_HELLO, m->now_ns, m->bulletin.version};
     if (m->now_ns < m->hello_ns)
         return;
     m->hello_ns = m->now_ns + HELLO_MS * MS;
-    m->box.act->send(m->box.act->driver, WARDEN, &hello, sizeof hello);
+    m->box.act->send(m->box.act->driver, CONSENSUS, &hello, sizeof hello);
 }

@@ -3,7 +3,7 @@
  * Invariants of a parameter server under any faults; worker.c has the checks of
  * the counters.
  */
-#include "world.h"
+#include "ps_simulation.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -15,15 +15,15 @@ uint64_t counter_key(unsigned worker, unsigned counter)
     return gw_hash(both, sizeof both, 1);
 }
 
-uint64_t unit_key(unsigned unit)
+uint64_t item_key(unsigned item)
 {
-    return gw_hash(&unit, sizeof unit, 7);
+    return gw_hash(&item, sizeof item, 7);
 }
 
 /* Of sums in f32 of thirds. */
 #define ROUNDING 1e-4
 
-void oracle_fail(struct world *w, const char *format, ...)
+void oracle_fail(struct ps_simulation *w, const char *format, ...)
 {
     char text[400];
     va_list arguments;
@@ -36,7 +36,7 @@ void oracle_fail(struct world *w, const char *format, ...)
 
 /* In bsp a worker sees all rounds before its own, and no others. In kofn some
  * parts may be missing; the scale makes the sum the same. */
-void oracle_granted(struct world *w, const struct gw_ps_work *work,
+void oracle_granted(struct ps_simulation *w, const struct gw_ps_work *work,
                     float shared)
 {
     double rounds = (double)work->batch * PARTS;
@@ -44,14 +44,15 @@ void oracle_granted(struct world *w, const struct gw_ps_work *work,
     if (whole && (double)shared != rounds)
         oracle_fail(w, "round %llu sees %g units, not %g",
                     (unsigned long long)work->batch, (double)shared, rounds);
-    if ((double)shared > UNITS + ROUNDING)
-        oracle_fail(w, "%g units were counted, of %d", (double)shared, UNITS);
+    if ((double)shared > WORK_ITEMS + ROUNDING)
+        oracle_fail(w, "%g units were counted, of %d", (double)shared,
+                    WORK_ITEMS);
     if (work->staleness > w->mode.bound && w->mode.kind == GW_PS_SSP)
         oracle_fail(w, "staleness %llu under ssp:%u",
                     (unsigned long long)work->staleness, w->mode.bound);
 }
 
-static bool near(double a, double b)
+static bool is_close(double a, double b)
 {
     return fabs(a - b) < ROUNDING;
 }
@@ -59,7 +60,8 @@ static bool near(double a, double b)
 /* Lost parts are left out: in bsp and kofn the units of a batch that came count
  * as all of its parts, in ssp and asp each counts as itself. Returns how much
  * the batch counts. */
-static double oracle_left_out(struct world *w, const float values[PARTS])
+static double oracle_left_out(struct ps_simulation *w,
+                              const float values[PARTS])
 {
     bool rounds = w->mode.kind == GW_PS_BSP || w->mode.kind == GW_PS_KOFN;
     unsigned came = 0;
@@ -67,46 +69,48 @@ static double oracle_left_out(struct world *w, const float values[PARTS])
         came += values[part] > 0;
     double share = rounds && came ? (double)PARTS / came : 1;
     for (unsigned part = 0; part < PARTS; part++)
-        if (values[part] > 0 && !near((double)values[part], share))
+        if (values[part] > 0 && !is_close((double)values[part], share))
             oracle_fail(w, "a unit counted %g times, and %u of %d came",
                         (double)values[part], came, PARTS);
     return came * share;
 }
 
-static void oracle_drop(struct world *w, const float values[UNITS + 1])
+static void oracle_drop(struct ps_simulation *w,
+                        const float values[WORK_ITEMS + 1])
 {
     double all = 0;
     for (unsigned batch = 0; batch < BATCHES; batch++)
         all += oracle_left_out(w, values + (size_t)batch * PARTS);
-    if (!near((double)values[UNITS], all))
+    if (!is_close((double)values[WORK_ITEMS], all))
         oracle_fail(w, "the sum of all units is %g, not %g",
-                    (double)values[UNITS], all);
+                    (double)values[WORK_ITEMS], all);
 }
 
-static void oracle_once(struct world *w, const float values[UNITS + 1])
+static void oracle_once(struct ps_simulation *w,
+                        const float values[WORK_ITEMS + 1])
 {
     bool kofn = w->mode.kind == GW_PS_KOFN;
     float share = kofn ? (float)PARTS / (float)w->mode.bound : 1;
-    for (unsigned unit = 0; unit < UNITS; unit++)
-        if ((double)values[unit] != (double)share &&
-            !(kofn && (double)values[unit] == 0))
-            oracle_fail(w, "unit %u counted %g times", unit,
-                        (double)values[unit]);
-    if ((double)values[UNITS] != UNITS)
+    for (unsigned item = 0; item < WORK_ITEMS; item++)
+        if ((double)values[item] != (double)share &&
+            !(kofn && (double)values[item] == 0))
+            oracle_fail(w, "unit %u counted %g times", item,
+                        (double)values[item]);
+    if ((double)values[WORK_ITEMS] != WORK_ITEMS)
         oracle_fail(w, "the sum of all units is %g, not %d",
-                    (double)values[UNITS], UNITS);
+                    (double)values[WORK_ITEMS], WORK_ITEMS);
 }
 
-void oracle_units(struct world *w, const float values[UNITS + 1])
+void oracle_items(struct ps_simulation *w, const float values[WORK_ITEMS + 1])
 {
     if (w->mode.drop)
         oracle_drop(w, values);
     else
         oracle_once(w, values);
-    w->units_read = true;
+    w->items_read = true;
 }
 
-bool oracle_replicas_agree(struct world *w)
+bool oracle_replicas_agree(struct ps_simulation *w)
 {
     for (unsigned slot = 0; slot < w->routes.slot_count; slot++) {
         const struct gw__slot_route *route = &w->routes.slots[slot];
@@ -124,12 +128,12 @@ bool oracle_replicas_agree(struct world *w)
     return true;
 }
 
-bool oracle_is_done(struct world *w)
+bool oracle_is_done(struct ps_simulation *w)
 {
     if (w->lost)
         return true;
     for (unsigned i = 0; i < w->workers; i++)
         if (!w->finished[i])
             return false;
-    return w->units_read && warden_is_whole(w) && oracle_replicas_agree(w);
+    return w->items_read && consensus_is_whole(w) && oracle_replicas_agree(w);
 }

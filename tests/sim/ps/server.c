@@ -3,7 +3,7 @@
  * A server in the simulation: the machine of ps/server.h, with the environment
  * that lib/ps/server/process.c gives it in the real world.
  */
-#include "world.h"
+#include "ps_simulation.h"
 
 struct host {
     struct member m;
@@ -13,18 +13,18 @@ struct host {
 static void propose(void *context, const struct gw__command *command)
 {
     const struct member *m = context;
-    const struct proposal proposal = {.talk = TALK_PROPOSE,
+    const struct proposal proposal = {.type = MESSAGE_PROPOSE,
                                       .kind = command->kind,
                                       .slot = command->slot.slot,
                                       .term = command->slot.term,
                                       .node = command->slot.node};
-    m->box.act->send(m->box.act->driver, WARDEN, &proposal, sizeof proposal);
+    m->box.act->send(m->box.act->driver, CONSENSUS, &proposal, sizeof proposal);
 }
 
 static void start(struct host *s, const struct gw__input *input)
 {
     struct gw_error why;
-    struct world *cluster = simcluster_running();
+    struct ps_simulation *cluster = simcluster_running();
     member_start(&s->m, input, cluster);
     struct gw__server **core = &cluster->server_cores[s->m.node - 1];
     const struct gw__server_config config = {
@@ -42,16 +42,16 @@ static void start(struct host *s, const struct gw__input *input)
 
 static void message(struct host *s, const struct gw__input *input)
 {
-    uint64_t talk;
+    uint64_t type;
     struct lease lease;
-    memcpy(&talk, input->data, sizeof talk);
+    memcpy(&type, input->data, sizeof type);
     struct gw__message_in *message =
         message_is(input) ? message_of(&s->m.box, input) : NULL;
     if (message)
         gw__server_message_in(s->core, s->m.now_ns, message);
-    if (talk == TALK_NEWS && member_bulletin(&s->m, input))
+    if (type == MESSAGE_BULLETIN && member_bulletin(&s->m, input))
         gw__server_update(s->core, s->m.now_ns, &s->m.update);
-    if (talk != TALK_LEASE)
+    if (type != MESSAGE_LEASE)
         return;
     memcpy(&lease, input->data, sizeof lease);
     uint64_t until = lease.sent_ns + lease.lease_ns;

@@ -5,17 +5,17 @@
  * a time; and the units of the plan, one after the other. At the end it reads
  * its counters.
  */
-#include "world.h"
+#include "ps_simulation.h"
 
 #include <stdlib.h>
 
-enum unit_stage {
-    UNIT_PLAN,
-    UNIT_NEXT,
-    UNIT_PULL,
-    UNIT_PUSH,
-    UNIT_READ, /* all units, at the end */
-    UNIT_OVER
+enum item_stage {
+    ITEM_PLAN,
+    ITEM_NEXT,
+    ITEM_PULL,
+    ITEM_PUSH,
+    ITEM_READ, /* all units, at the end */
+    ITEM_OVER
 };
 
 struct op {
@@ -37,23 +37,23 @@ struct hand {
     bool last;      /* it reads all its counters, and ends */
     struct op ops[OPS];
 
-    enum unit_stage stage;
+    enum item_stage stage;
     uint64_t request; /* 0: not requested yet */
     uint64_t number;  /* units finished */
     struct gw_ps_work work;
-    uint64_t unit_keys[UNITS + 1];
-    float unit_values[UNITS + 1];
+    uint64_t item_keys[WORK_ITEMS + 1];
+    float item_values[WORK_ITEMS + 1];
 };
 
-static struct ledger *ledger(const struct hand *h, const struct op *op)
+static struct counters *counters(const struct hand *h, const struct op *op)
 {
-    return &h->m.cluster->ledgers[op->of];
+    return &h->m.cluster->counters[op->of];
 }
 
 static void start(struct hand *h, const struct gw__input *input)
 {
     struct gw_error why;
-    struct world *cluster = simcluster_running();
+    struct ps_simulation *cluster = simcluster_running();
     member_start(&h->m, input, cluster);
     h->index = worker_index(cluster, h->m.node);
     gw_rng_seed(&h->rng, input->seed ^ input->incarnation);
@@ -74,13 +74,13 @@ static void start(struct hand *h, const struct gw__input *input)
 static void begin_op(struct hand *h, struct op *op)
 {
     struct gw_error why;
-    struct gw__access access = {
+    struct gw__request_args request = {
         .table = COUNT_TABLE, .keys = op->keys, .clock = GW__NO_CLOCK};
     op->push = !h->last && gw_rng_below(&h->rng, 3) > 0;
     op->of = op->push || h->last
                  ? h->index
                  : (unsigned)gw_rng_below(&h->rng, h->m.cluster->workers);
-    struct ledger *l = ledger(h, op);
+    struct counters *l = counters(h, op);
     op->count = 0;
     for (unsigned c = 0; c < COUNTERS; c++) {
         if (!h->last && gw_rng_below(&h->rng, 3) > 0)
@@ -88,16 +88,16 @@ static void begin_op(struct hand *h, struct op *op)
         unsigned i = op->count++;
         op->counter[i] = c;
         op->keys[i] = counter_key(op->of, c);
-        op->low[i] = l->acked[c] > l->seen[c] ? l->acked[c] : l->seen[c];
+        op->low[i] = l->acked[c] > l->pulled[c] ? l->acked[c] : l->pulled[c];
         op->values[i] = op->push ? 1 : -1;
     }
-    access.count = op->count;
-    access.values = op->push ? op->values : NULL;
-    access.out = op->push ? NULL : op->values;
+    request.count = op->count;
+    request.values = op->push ? op->values : NULL;
+    request.out = op->push ? NULL : op->values;
     if (op->count == 0)
         return;
-    enum gw_err err =
-        gw__worker_access(h->core, h->m.now_ns, &access, &op->request, &why);
+    enum gw_err err = gw__worker_push_pull(h->core, h->m.now_ns, &request,
+                                           &op->request, &why);
     if (err == GW_PENDING)
         return;
     if (err)
@@ -109,7 +109,7 @@ static void begin_op(struct hand *h, struct op *op)
 
 static void end_op(struct hand *h, struct op *op)
 {
-    struct ledger *l = ledger(h, op);
+    struct counters *l = counters(h, op);
     struct gw_error why;
     enum gw_err err = gw__worker_result(h->core, op->request, &why);
     if (err == GW_PENDING)
@@ -119,8 +119,8 @@ static void end_op(struct hand *h, struct op *op)
         oracle_fail(h->m.cluster, "worker %u: %s", h->m.node, why.text);
         return;
     }
-    h->m.cluster->met.pushes += op->push;
-    h->m.cluster->met.pulls += !op->push;
+    h->m.cluster->totals.pushes += op->push;
+    h->m.cluster->totals.pulls += !op->push;
     for (unsigned i = 0; i < op->count; i++) {
         unsigned c = op->counter[i];
         uint64_t value = (uint64_t)(int64_t)op->values[i];
@@ -135,8 +135,8 @@ static void end_op(struct hand *h, struct op *op)
                         c, op->of, (unsigned long long)value,
                         (unsigned long long)op->low[i],
                         (unsigned long long)l->sent[c]);
-        if (value > l->seen[c])
-            l->seen[c] = value;
+        if (value > l->pulled[c])
+            l->pulled[c] = value;
     }
     if (h->last && !op->push && op->count == COUNTERS)
         h->m.cluster->finished[h->index] = true;
@@ -151,7 +151,7 @@ static void do_ops(struct hand *h)
         idle = idle && !h->ops[i].active;
     }
     bool late = is_late(h->m.cluster, gw__sim_now(h->m.cluster->sim));
-    if (late && idle && !h->last && h->stage == UNIT_OVER) {
+    if (late && idle && !h->last && h->stage == ITEM_OVER) {
         h->last = true;
         begin_op(h, &h->ops[0]);
     }
@@ -167,9 +167,9 @@ static void do_ops(struct hand *h)
 
 /* ---- units ---- */
 
-static void ask_clock(struct hand *h, enum gw__clock_kind kind)
+static void request_clock(struct hand *h, enum gw__clock_kind kind)
 {
-    const struct world *w = h->m.cluster;
+    const struct ps_simulation *w = h->m.cluster;
     struct gw_error why;
     const struct gw__clock_command command = {
         .kind = kind,
@@ -178,102 +178,103 @@ static void ask_clock(struct hand *h, enum gw__clock_kind kind)
         .mode = w->mode,
         .plan = {
             .epochs = 1, .batches = BATCHES, .parts = PARTS, .workers = 1}};
-    if (gw__worker_clock(h->core, h->m.now_ns, UNIT_GROUP, &command,
+    if (gw__worker_clock(h->core, h->m.now_ns, ITEM_GROUP, &command,
                          kind == GW__CLOCK_NEXT ? &h->work : NULL, &h->request,
                          &why))
         h->request = 0;
 }
 
-static void access_units(struct hand *h, bool push)
+static void request_values(struct hand *h, bool push)
 {
     struct gw_error why;
-    unsigned unit = (unsigned)h->work.batch * PARTS + h->work.part;
-    bool all = h->stage == UNIT_READ;
-    struct gw__access access = {.table = UNIT_TABLE,
-                                .keys = h->unit_keys,
-                                .count = all ? UNITS + 1 : 2,
-                                .clock = all ? GW__NO_CLOCK : h->work.clock,
-                                .closed = h->work.closed};
-    for (unsigned i = 0; i <= UNITS; i++)
-        h->unit_keys[i] = unit_key(i);
+    unsigned item = (unsigned)h->work.batch * PARTS + h->work.part;
+    bool all = h->stage == ITEM_READ;
+    struct gw__request_args request = {.table = ITEM_TABLE,
+                                       .keys = h->item_keys,
+                                       .count = all ? WORK_ITEMS + 1 : 2,
+                                       .clock =
+                                           all ? GW__NO_CLOCK : h->work.clock,
+                                       .closed = h->work.closed};
+    for (unsigned i = 0; i <= WORK_ITEMS; i++)
+        h->item_keys[i] = item_key(i);
     if (!all) {
-        h->unit_keys[0] = unit_key(unit);
-        h->unit_keys[1] = unit_key(UNITS);
+        h->item_keys[0] = item_key(item);
+        h->item_keys[1] = item_key(WORK_ITEMS);
     }
-    h->unit_values[0] = h->unit_values[1] = 1;
+    h->item_values[0] = h->item_values[1] = 1;
     if (push)
-        access.values = h->unit_values;
+        request.values = h->item_values;
     else
-        access.out = h->unit_values;
-    if (gw__worker_access(h->core, h->m.now_ns, &access, &h->request, &why))
+        request.out = h->item_values;
+    if (gw__worker_push_pull(h->core, h->m.now_ns, &request, &h->request, &why))
         h->request = 0;
 }
 
-static void ask_unit(struct hand *h)
+static void request_item(struct hand *h)
 {
     switch (h->stage) {
-    case UNIT_PLAN:
-        ask_clock(h, GW__CLOCK_PLAN);
+    case ITEM_PLAN:
+        request_clock(h, GW__CLOCK_PLAN);
         break;
-    case UNIT_NEXT:
-        ask_clock(h, GW__CLOCK_NEXT);
+    case ITEM_NEXT:
+        request_clock(h, GW__CLOCK_NEXT);
         break;
-    case UNIT_PULL:
-    case UNIT_READ:
-        access_units(h, false);
+    case ITEM_PULL:
+    case ITEM_READ:
+        request_values(h, false);
         break;
-    case UNIT_PUSH:
-        access_units(h, true);
+    case ITEM_PUSH:
+        request_values(h, true);
         break;
-    case UNIT_OVER:
+    case ITEM_OVER:
         break;
     }
 }
 
 static void go_on(struct hand *h)
 {
-    struct world *w = h->m.cluster;
+    struct ps_simulation *w = h->m.cluster;
     switch (h->stage) {
-    case UNIT_PLAN:
-        h->stage = UNIT_NEXT;
+    case ITEM_PLAN:
+        h->stage = ITEM_NEXT;
         break;
-    case UNIT_NEXT:
-        h->stage = h->work.done ? UNIT_READ : UNIT_PULL;
+    case ITEM_NEXT:
+        h->stage = h->work.done ? ITEM_READ : ITEM_PULL;
         break;
-    case UNIT_PULL:
-        oracle_granted(w, &h->work, h->unit_values[1]);
-        h->stage = UNIT_PUSH;
+    case ITEM_PULL:
+        oracle_granted(w, &h->work, h->item_values[1]);
+        h->stage = ITEM_PUSH;
         break;
-    case UNIT_PUSH:
+    case ITEM_PUSH:
         h->number++;
-        w->met.units++;
-        h->stage = UNIT_NEXT;
+        w->totals.items++;
+        h->stage = ITEM_NEXT;
         break;
-    case UNIT_READ:
-        oracle_units(w, h->unit_values);
-        h->stage = UNIT_OVER;
+    case ITEM_READ:
+        oracle_items(w, h->item_values);
+        h->stage = ITEM_OVER;
         break;
-    case UNIT_OVER:
+    case ITEM_OVER:
         break;
     }
 }
 
 /* All requests of one worker process succeed, or wait forever after it was
  * declared dead. The clock refuses the process when it no longer knows it. */
-static void do_units(struct hand *h)
+static void do_items(struct hand *h)
 {
     struct gw_error why;
-    if (h->stage == UNIT_OVER)
+    if (h->stage == ITEM_OVER)
         return;
     if (h->request == 0) {
-        ask_unit(h);
+        request_item(h);
         return;
     }
     enum gw_err err = gw__worker_result(h->core, h->request, &why);
     if (err == GW_PENDING)
         return;
     h->request = 0;
-    if (err == GW_EINVAL && h->stage == UNIT_NEXT)
+    if (err == GW_EINVAL && h->stage == ITEM_NEXT)
         return; /* not known to the clock yet: asks again */
     if (err)
         oracle_fail(h->m.cluster, "worker %u, unit: %s", h->m.node, why.text);
@@ -285,13 +286,13 @@ static void do_units(struct hand *h)
 
 static void message(struct hand *h, const struct gw__input *input)
 {
-    uint64_t talk;
-    memcpy(&talk, input->data, sizeof talk);
+    uint64_t type;
+    memcpy(&type, input->data, sizeof type);
     struct gw__message_in *message =
         message_is(input) ? message_of(&h->m.box, input) : NULL;
     if (message)
         gw__worker_message_in(h->core, h->m.now_ns, message);
-    if (talk == TALK_NEWS && member_bulletin(&h->m, input))
+    if (type == MESSAGE_BULLETIN && member_bulletin(&h->m, input))
         gw__worker_routes(h->core, h->m.now_ns, &h->m.update.routes);
 }
 
@@ -319,7 +320,7 @@ static void step(void *state, const struct gw__input *input,
         message(h, input);
     if (can_work(h)) {
         do_ops(h);
-        do_units(h);
+        do_items(h);
     }
     if (gw__worker_due(h->core) <= h->m.now_ns)
         gw__worker_tick(h->core, h->m.now_ns);

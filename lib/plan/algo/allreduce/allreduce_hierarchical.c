@@ -68,8 +68,8 @@ static void across(struct gw_builder *b, const struct gw__racks *racks,
 }
 
 /* The short rack hands its sums in to the first one, or receives results. */
-static void fold(struct gw_builder *b, const struct gw__racks *racks,
-                 enum gw_action action)
+static void fold_short_rack(struct gw_builder *b, const struct gw__racks *racks,
+                            enum gw_action action)
 {
     if (racks->rest == 0)
         return;
@@ -93,10 +93,10 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
     if (racks.rest == 0)
         gw_builder_ports(b, 1);
     inside(b, &racks, gw__ring_reduce);
-    fold(b, &racks, GW_ADD);
+    fold_short_rack(b, &racks, GW_ADD);
     across(b, &racks, gw__ring_reduce);
     across(b, &racks, gw__ring_gather);
-    fold(b, &racks, GW_REPLACE);
+    fold_short_rack(b, &racks, GW_REPLACE);
     inside(b, &racks, gw__ring_gather);
 }
 

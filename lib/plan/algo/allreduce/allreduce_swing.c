@@ -26,7 +26,7 @@
 
 #include <string.h>
 
-enum { UNHEARD = 0xff, OWNER = 0xfe, RUNS_MAX = 32 };
+enum { UNRECEIVED = 0xff, OWNER = 0xfe, RUNS_MAX = 32 };
 
 static unsigned peer(unsigned p, unsigned rank, unsigned s)
 {
@@ -37,16 +37,16 @@ static unsigned peer(unsigned p, unsigned rank, unsigned s)
 
 /* heard[r]: the all-gather's step, counted downwards, in which rank r receives
  * block 0. */
-static void spread_block(unsigned p, unsigned steps, uint8_t *heard)
+static void spread_block(unsigned p, unsigned steps, uint8_t *recv_step)
 {
-    memset(heard, UNHEARD, p);
-    heard[0] = OWNER;
+    memset(recv_step, UNRECEIVED, p);
+    recv_step[0] = OWNER;
     for (unsigned s = steps; s-- > 0;)
         for (unsigned r = 0; r < p; r++) {
             unsigned other = peer(p, r, s);
-            bool held = heard[r] != UNHEARD && heard[r] > s;
-            if (held && heard[other] == UNHEARD)
-                heard[other] = (uint8_t)s;
+            bool held = recv_step[r] != UNRECEIVED && recv_step[r] > s;
+            if (held && recv_step[other] == UNRECEIVED)
+                recv_step[other] = (uint8_t)s;
         }
 }
 
@@ -59,13 +59,13 @@ struct beyond {
 };
 
 /* An odd receiver sees the blocks of the other parity. */
-static void beyond_it(unsigned p, unsigned s, const uint8_t *heard, bool odd,
-                      struct beyond *beyond)
+static void beyond_it(unsigned p, unsigned s, const uint8_t *recv_step,
+                      bool odd, struct beyond *beyond)
 {
     beyond->count = 0;
     for (unsigned x = 0; x < p; x++) {
         bool even_block = x % 2 == odd;
-        if (heard[even_block ? (p - x) % p : x] == s)
+        if (recv_step[even_block ? (p - x) % p : x] == s)
             beyond->at[beyond->count++] = x;
     }
 }
@@ -140,12 +140,12 @@ static void add_runs(struct gw_builder *b, const struct gw__run *run,
 /* One step: the blocks that the receiver gets in an all-gather, or the blocks
  * that the sender would have received, when run backwards. */
 static void exchange(struct gw_builder *b, unsigned p, unsigned s,
-                     const uint8_t *heard, enum gw_action action)
+                     const uint8_t *recv_step, enum gw_action action)
 {
     struct beyond beyond[2];
     bool streams = gw__builder_streams(b);
     for (unsigned odd = 0; odd < 2; odd++) {
-        beyond_it(p, s, heard, odd, &beyond[odd]);
+        beyond_it(p, s, recv_step, odd, &beyond[odd]);
         if (streams)
             find_runs(s, &beyond[odd]);
     }
@@ -162,15 +162,15 @@ static void exchange(struct gw_builder *b, unsigned p, unsigned s,
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
     unsigned p = args->ranks, steps = 0;
-    uint8_t heard[GW__STREAM_RANKS_MAX];
+    uint8_t recv_step[GW__STREAM_RANKS_MAX];
     while (1U << steps < p)
         steps++;
-    spread_block(p, steps, heard);
+    spread_block(p, steps, recv_step);
     gw_builder_ports(b, 1);
     for (unsigned s = 0; s < steps; s++)
-        exchange(b, p, s, heard, GW_ADD);
+        exchange(b, p, s, recv_step, GW_ADD);
     for (unsigned s = steps; s-- > 0;)
-        exchange(b, p, s, heard, GW_REPLACE);
+        exchange(b, p, s, recv_step, GW_REPLACE);
 }
 
 const struct gw_algo gw__algo_allreduce_swing = {

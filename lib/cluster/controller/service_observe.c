@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The controllers as a second observer of every member: members that do not
+ * send HELLO for too long, and members whose end is certain. Every replica
+ * listens; the leader accuses. HELLOs come every 100 ms, so with the threshold
+ * below a silence of some 500 ms leads to an accusation. The two neighbours in
+ * the ring need half of that. The observer's own health counts as in the
+ * detector.
+ */
+#include "service_parts.h"
+
+#include <string.h>
+
+static const struct gw__phi_config phi_config = {
+    .expected_ns = 100000000, .deviation_ns = 50000000, .pause_ns = 150000000};
+static const double threshold = 8;
+
+static void observe_member(struct gw__service *s, unsigned node)
+{
+    const struct gw__member *m = &s->registry.members[node];
+    struct gw__member_observation *w = &s->observed[node];
+    const struct contact *contact = &s->contacts[node];
+    if (gw__id_equal(w->incarnation, m->incarnation))
+        return;
+    bool known = gw__id_equal(contact->incarnation, m->incarnation);
+    *w = (struct gw__member_observation){.incarnation = m->incarnation};
+    gw__silence_begin(&w->silence, &phi_config,
+                      s->now_ns + (known ? 0 : GW__FIRST_HELLO_NS));
+}
+
+void gw__service_observe(struct gw__service *s)
+{
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        const struct gw__member *m = &s->registry.members[node];
+        if (m->state == GW__ACTIVE && gw__service_is_waited_for(m))
+            observe_member(s, node);
+        else
+            s->observed[node].incarnation = (struct gw__id){0};
+    }
+}
+
+void gw__service_beat(struct gw__service *s, unsigned node,
+                      struct gw__id incarnation)
+{
+    struct gw__member_observation *w = &s->observed[node];
+    if (!gw__id_equal(w->incarnation, incarnation))
+        return;
+    if (w->silence.phi.beat_ns == 0)
+        gw__silence_begin(&w->silence, &phi_config, s->now_ns);
+    gw__silence_end(&w->silence, s->now_ns);
+    w->suspected_ns = 0;
+}
+
+void gw__service_health(struct gw__service *s, uint64_t late_ns)
+{
+    s->late_ns = 0;
+    if (!gw__health_late(&s->health, late_ns, phi_config.deviation_ns))
+        return;
+    s->late_ns = late_ns;
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        gw__silence_shift(&s->observed[node].silence, late_ns, s->now_ns);
+    s->flush_ns += late_ns;
+}
+
+/* ---- accusing ---- */
+
+static bool is_silent(const struct gw__service *s,
+                      const struct gw__member_observation *w)
+{
+    return !gw__id_is_none(w->incarnation) &&
+           gw__silence_is_long(&w->silence, threshold,
+                               gw__health_factor(&s->health), s->now_ns);
+}
+
+static bool member_has_ended(const struct gw__service *s, unsigned node)
+{
+    const struct gw__member *m = &s->registry.members[node];
+    return s->ended[node] && m->state == GW__ACTIVE &&
+           m->incarnation.low == s->ended[node];
+}
+
+static bool joiner_waits(const struct gw__service *s)
+{
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        const struct gw__member *m = &s->registry.members[node];
+        const struct contact *contact = &s->contacts[node];
+        if (m->state == GW__JOINING &&
+            gw__id_equal(contact->incarnation, m->incarnation) &&
+            s->now_ns - contact->hello_ns < GW__DESERTED_NS)
+            return true;
+    }
+    return false;
+}
+
+/* The last member of the ring, which no suspicion removes, is gone as far as
+ * can be known. */
+static bool is_deserted(const struct gw__service *s, unsigned node)
+{
+    const struct gw__view *view = &s->registry.view;
+    const struct gw__member_observation *w = &s->observed[node];
+    return view->ring_count == 1 && view->ring[0].node == node &&
+           gw__id_equal(w->incarnation, view->ring[0].incarnation) &&
+           gw__phi_silence(&w->silence.phi, s->now_ns) >= GW__DESERTED_NS &&
+           joiner_waits(s);
+}
+
+/* Does the leader hear another server that has the slot? */
+static bool is_elsewhere(const struct gw__service *s,
+                         const struct gw__slot_route *slot, unsigned node)
+{
+    for (unsigned i = 0; i < slot->count; i++) {
+        const struct gw__member_observation *w = &s->observed[slot->replica[i]];
+        if (slot->replica[i] != node && !gw__id_is_none(w->incarnation) &&
+            !is_silent(s, w))
+            return true;
+    }
+    return false;
+}
+
+static bool has(const struct gw__slot_route *slot, unsigned node)
+{
+    for (unsigned i = 0; i < slot->count; i++)
+        if (slot->replica[i] == node)
+            return true;
+    return false;
+}
+
+/* A server that only the controllers have lost. All others hear it and would
+ * never second the leader. But it cannot serve without the leader's lease, and
+ * its slots would wait until the network recovers. It is removed if other
+ * servers, which get leases, have its slots. A leader that hears none of them
+ * is cut off itself. */
+static bool is_partitioned(const struct gw__service *s, unsigned node)
+{
+    const struct gw__routes *routes = &s->registry.routes;
+    const struct gw__member_observation *w = &s->observed[node];
+    if (s->registry.members[node].role != GW__SERVER ||
+        gw__id_is_none(w->incarnation) ||
+        gw__phi_silence(&w->silence.phi, s->now_ns) < GW__PARTITIONED_NS)
+        return false;
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        if (has(&routes->slots[i], node) &&
+            !is_elsewhere(s, &routes->slots[i], node))
+            return false;
+    return true;
+}
+
+static void suspect(struct gw__service *s, unsigned node, bool certain,
+                    bool alone)
+{
+    struct gw__member_observation *w = &s->observed[node];
+    struct gw__command command = {
+        .kind = GW__CMD_SUSPECT,
+        .who = {s->self.node, s->self.incarnation},
+        .suspect = {
+            {node, s->registry.members[node].incarnation}, certain, alone}};
+    if (w->suspected_ns && w->certain == certain && w->alone == alone &&
+        s->now_ns - w->suspected_ns < GW__SERVICE_RETRY_NS)
+        return;
+    if (gw__lease_protects(s, &command))
+        return;
+    w->suspected_ns = s->now_ns;
+    w->certain = certain;
+    w->alone = alone;
+    gw__service_propose(s, &command);
+}
+
+/* May this controller accuse members? */
+static bool is_established_leader(const struct gw__service *s)
+{
+    const struct gw__member *self = &s->registry.members[s->self.node];
+    return gw__service_leads(s) && self->state == GW__ACTIVE &&
+           gw__id_equal(self->incarnation, s->self.incarnation);
+}
+
+static void confirm_if_silent(struct gw__service *s, unsigned node)
+{
+    if (is_silent(s, &s->observed[node]))
+        suspect(s, node, false, is_partitioned(s, node));
+}
+
+/* If a process can be looked at, the look decides. */
+void gw__service_suspect(struct gw__service *s)
+{
+    for (unsigned node = 0; is_established_leader(s) && node < GW__NODES_MAX;
+         node++) {
+        const struct gw__member_observation *w = &s->observed[node];
+        bool is_observed = !gw__id_is_none(w->incarnation);
+        if (node != s->self.node &&
+            (member_has_ended(s, node) || is_deserted(s, node)))
+            suspect(s, node, true, false);
+        else if (is_observed && s->act->inspect &&
+                 gw__silence_needs_inspection(&w->silence, s->now_ns))
+            s->act->inspect(s->act->driver, node, w->incarnation.low);
+        else
+            confirm_if_silent(s, node);
+    }
+}
+
+void gw__service_sight(struct gw__service *s, const struct gw__input *input)
+{
+    struct gw__sight sight;
+    if (input->from >= GW__NODES_MAX || input->bytes != sizeof sight)
+        return;
+    struct gw__member_observation *w = &s->observed[input->from];
+    if (gw__id_is_none(w->incarnation) ||
+        w->incarnation.low != input->incarnation)
+        return;
+    memcpy(&sight, input->data, sizeof sight);
+    gw__silence_sight(&w->silence, &sight, s->late_ns, s->now_ns);
+    if (is_established_leader(s))
+        confirm_if_silent(s, input->from);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Handles HELLOs and sends updates to members. A change that concerns members
+ * is sent as NEWS at once, and again to a member whose HELLO shows an older
+ * state. The survivors' reports are sent after a flush has decided. During a
+ * flush the leader answers every HELLO, so that waiting members know that a
+ * leader exists.
+ */
+#include "service_parts.h"
+
+#include <string.h>
+
+/* After this time without HELLO a process gets no NEWS unless it asks. */
+#define FORGET_NS 3000000000ULL
+
+static void send_update(struct gw__service *s,
+                        struct gw__membership_update *update, unsigned node)
+{
+    uint8_t out[GW__MESSAGE_MAX];
+    update->state = s->registry.members[node].state;
+    update->incarnation = s->registry.members[node].incarnation;
+    size_t bytes = gw__membership_update_encode(update, out, sizeof out);
+    s->act->send(s->act->driver, node, out, bytes);
+}
+
+/* Sends the reports of `nodes` in a completed flush. */
+static void send_reports(struct gw__service *s, unsigned to, uint64_t nodes)
+{
+    const struct gw__flush *flush = &s->registry.flush;
+    uint8_t out[GW__COMMAND_BYTES_MAX + 64];
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        if (!(nodes >> node & 1))
+            continue;
+        const struct gw__reported reported = {.flush_epoch = flush->since_epoch,
+                                              .node = node,
+                                              .report = flush->reports[node]};
+        size_t bytes = gw__reported_encode(&reported, out, sizeof out);
+        s->act->send(s->act->driver, to, out, bytes);
+    }
+}
+
+/* ---- HELLO ---- */
+
+/* The leader grants a lease to an active server that has sent HELLO. */
+static void send_lease(struct gw__service *s, unsigned node,
+                       const struct gw__hello *hello)
+{
+    uint8_t out[64];
+    const struct gw__lease lease = {.incarnation = hello->incarnation,
+                                    .sent_ns = hello->sent_ns,
+                                    .index = s->registry.index,
+                                    .lease_ns = GW__LEASE_NS};
+    if (!gw__lease_may_grant(s, node, hello->incarnation))
+        return;
+    s->contacts[node].leased_ns = s->now_ns;
+    s->leases++;
+    size_t bytes = gw__lease_encode(&lease, out, sizeof out);
+    s->act->send(s->act->driver, node, out, bytes);
+}
+
+static bool in_ring(const struct gw__service *s, unsigned node,
+                    struct gw__id incarnation)
+{
+    const struct gw__view *view = &s->registry.view;
+    int rank = gw__view_rank(view, node);
+    return rank >= 0 && gw__id_equal(view->ring[rank].incarnation, incarnation);
+}
+
+void gw__service_hello(struct gw__service *s, const struct gw__input *input)
+{
+    const struct gw__flush *flush = &s->registry.flush;
+    struct gw__hello hello;
+    struct gw__membership_update update;
+    struct gw_error why;
+    unsigned node = input->from;
+    if (gw__hello_decode(input->data, input->bytes, &hello, &why) ||
+        hello.incarnation.low != input->incarnation)
+        return;
+    s->contacts[node].incarnation = hello.incarnation;
+    s->contacts[node].hello_ns = s->now_ns;
+    s->hellos++;
+    gw__service_beat(s, node, hello.incarnation);
+    send_lease(s, node, &hello);
+    if (hello.index < s->changed_index ||
+        (flush->open && gw__service_leads(s))) {
+        gw__membership_update_make(&s->registry, node, gw__service_leads(s),
+                                   &update);
+        send_update(s, &update, node);
+    } else if (!flush->open && in_ring(s, node, hello.incarnation)) {
+        send_reports(s, node, flush->reported & ~hello.reports);
+    }
+}
+
+/* ---- changes ---- */
+
+bool gw__service_is_waited_for(const struct gw__member *m)
+{
+    return (m->state == GW__ACTIVE || m->state == GW__JOINING) &&
+           gw__role_is_ps_members(m->role);
+}
+
+static bool wants_update(const struct gw__service *s, unsigned node)
+{
+    const struct contact *contact = &s->contacts[node];
+    if (node == s->self.node)
+        return false;
+    return gw__service_is_waited_for(&s->registry.members[node]) ||
+           (!gw__id_is_none(contact->incarnation) &&
+            s->now_ns - contact->hello_ns < FORGET_NS);
+}
+
+static void push_update(struct gw__service *s, bool decided)
+{
+    struct gw__membership_update update;
+    gw__membership_update_make(&s->registry, s->self.node, gw__service_leads(s),
+                               &update);
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        if (!wants_update(s, node))
+            continue;
+        send_update(s, &update, node);
+        if (decided && gw__view_rank(&s->registry.view, node) >= 0)
+            send_reports(s, node, s->registry.flush.reported);
+    }
+}
+
+/* True: a flush has ended since the last look. */
+static bool track_flush(struct gw__service *s)
+{
+    const struct gw__flush *flush = &s->registry.flush;
+    bool other = flush->since_epoch != s->flush_epoch;
+    bool decided = !flush->open && (s->flushing || other);
+    if (flush->open && (!s->flushing || other))
+        s->flush_ns = s->now_ns;
+    s->flushing = flush->open;
+    s->flush_epoch = flush->since_epoch;
+    return decided;
+}
+
+void gw__service_push_changes(struct gw__service *s)
+{
+    if (s->registry.index == s->checked_index)
+        return;
+    s->checked_index = s->registry.index;
+    uint64_t mark = gw__membership_update_mark(&s->registry);
+    if (mark == s->mark)
+        return;
+    s->mark = mark;
+    s->changed_index = s->registry.index;
+    gw__service_observe(s);
+    push_update(s, track_flush(s));
+}
