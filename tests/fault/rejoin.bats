@@ -84,7 +84,7 @@ ends_well() {
     grep -q '^supervisor$' $known
     grep -q '^  registering, .* PARKED' $known
     grep -q '^  asks: .* request 1, register' $known
-    grep -q '^  leader: none; index' $known
+    grep -q '^  leader: none, index' $known
     grep -q '^  node 1: [a-z]* worker, incarnation' $known
     ctl -c 'restart controller 1; wait alive==3'
 }
