@@ -275,7 +275,7 @@ static void look_for_silence(struct supervisor *s)
         if (s->children[i].ended || ending->reported ||
             s->children[i].kind != CHILD_HERE || ending->silent_ms > 0)
             continue;
-        unsigned silences = attention_convicts(
+        unsigned silences = attention_confirms_dead(
             &s->attention, s->children[i].heard_ns, ending->pid);
         if (silences == 0)
             continue;

@@ -89,7 +89,7 @@
  *              "data_bytes_read", "waited_share", "nans", and struct
  *              gw_ps_counts},
  *    "slots": [{"slot", "primary", "in_sync": [server, ...], "learner",
- *               "leaver", "heir", "term", "rows", "bytes", "last",
+ *               "leaver", "successor", "term", "rows", "bytes", "last",
  *               "committed", "keys", "serves"}],  servers by their numbers,
  *              or null; "serves": the primary has taken the slot over
  *    "clocks": {"mode", "data_epoch", "batch", "batches", "parts",

@@ -2,7 +2,7 @@
  *
  * ringtop: the live view. Events go one way through it:
  *
- *     source -> player -> state -> draw -> grid -> screen | batch | film
+ *     source -> player -> state -> draw -> grid -> screen | batch | recording
  *
  *     source.h   the origins of events
  *     player.h   the time at which each is shown

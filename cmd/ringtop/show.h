@@ -73,7 +73,7 @@ struct batch_options {
 };
 int run_screen(struct show *show);
 int run_batch(struct show *show, const struct batch_options *options);
-/* A film (film.h): an SVG page if `path` ends so, else an asciicast. */
+/* A recording (recording/): an SVG page if `path` ends so, else an asciicast. */
 int run_cast(struct show *show, const char *path, int width, int height);
 /* The table of ranks at the end, in the format of -o. */
 int run_report(struct show *show);

@@ -62,7 +62,7 @@ struct view {
     char find[32];                  /* "": no search */
     unsigned rank_top;              /* rows above the table's first */
     unsigned chunk_left;
-    unsigned event_log_back; /* lines below the journal's last */
+    unsigned event_log_back; /* lines below the log's last */
 };
 
 const char *page_name(enum page page);

@@ -10,8 +10,8 @@
  * batches of about 5 ms as in peers/peer.h: plain by the best algorithm, plain
  * by the ring, which the elastic one always uses, and elastic. Over shm the
  * plain ones go without windows, as the elastic ring does: a member that
- * resumes after its conviction must not be able to store into the memory of
- * others.
+ * resumes after it was declared dead must not be able to store into the memory
+ * of others.
  *
  * Results of 2 and 4 ranks on 2 cores: at 1 MiB, messages with contributor sets
  * and the op table cost 2 to 10 % more than the plain ring. At 16 MiB two

@@ -71,7 +71,7 @@ settled() {
     slots >now
     [ "$(wc -l <now)" = 8 ] || return 1
     awk "!($1) { bad = 1 } END { exit bad }" now &&
-        ! ringctl slots -o jsonl | grep -q '"learner":"[0-9]\|"heir":"[0-9]'
+        ! ringctl slots -o jsonl | grep -q '"learner":"[0-9]\|"successor":"[0-9]'
 }
 
 # joined SERVER: it is the primary of a slot.

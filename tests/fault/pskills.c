@@ -322,7 +322,7 @@ static void report(unsigned count, double seconds)
            (unsigned long long)atomic_load(&board->own_pulls), checks,
            (unsigned long long)sums_compared, cluster.lives,
            (unsigned long long)gaps_of_the_dead);
-    printf("%llu servers and %u workers were convicted while they slept or "
+    printf("%llu servers and %u workers were declared dead while they slept or "
            "were cut off; %llu takeovers, %llu slots moved, %llu pushes came "
            "twice, %llu were refused\n",
            SUM_OF(declared_dead), cluster.declared_dead_workers,

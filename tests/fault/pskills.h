@@ -140,7 +140,7 @@ void nap_us(uint64_t us);
 /* Reports the error, also on the board, and ends the process. */
 _Noreturn void give_up(const char *format, ...) GW_PRINTF(1, 2);
 extern void (*at_give_up)(void); /* the parent's */
-/* Another table, whose rows are pushed in units of work. */
+/* Another table, whose rows are pushed in work items. */
 enum { ITEM_GROUP = 1 };
 enum gw_err open_items(struct gw_ps *ps, unsigned *table, struct gw_error *why);
 void draw_random(void *out, size_t bytes);

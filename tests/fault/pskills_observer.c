@@ -170,7 +170,7 @@ static void print_slots(void)
         fprintf(
             stderr,
             "  server %u: process %d, state %d, hit %d, leaving %d, "
-            "convicted %llu times\n",
+            "declared dead %llu times\n",
             i, (int)cluster.servers[i], atomic_load(&board->servers[i].state),
             cluster.hit[i], cluster.leaving[i],
             (unsigned long long)atomic_load(&board->servers[i].declared_dead));

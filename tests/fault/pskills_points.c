@@ -7,7 +7,7 @@
  *
  * The scene that makes a server reach the place:
  *
- *     STEADY   workers push, in units of work and outside of them
+ *     STEADY   workers push, in work items and outside of them
  *     DEATH    another server is killed: others take over its slots, and become
  *              replicas of them
  *     LEAVE    the server hands its slots over

@@ -83,9 +83,9 @@ ends_well() {
     [[ $output = *"node 1 is joining (see "*"/$known)"* ]]
     grep -q '^supervisor$' $known
     grep -q '^  registering, .* PARKED' $known
-    grep -q '^  asks: .* request 1, register' $known
+    grep -q '^  request: .* request 1, register' $known
     grep -q '^  leader: none, index' $known
-    grep -q '^  node 1: [a-z]* worker, incarnation' $known
+    grep -q '^  node 1: [a-z ]* worker, incarnation' $known
     ctl -c 'restart controller 1; wait alive==3'
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The ring's protocol as a model for Spin: flush, decision, commit, a join and
- * a new order, for MEMBERS members, LOSSES convictions, JOINERS joiners (0 or 1)
+ * a new order, for MEMBERS members, LOSSES deaths, JOINERS joiners (0 or 1)
  * and ORDERS orders. What an order does to neighbours is left out; what it does
  * to views is not: it is an admission of no joiner, from an op on.
  * `ringctl sim` runs the library's own code under many random schedules; this
@@ -10,7 +10,7 @@
  * What is modelled, and where the code is:
  *
  *   the log       one sequence of commands, which is what Raft promises, and
- *                 the registry that applies them: convict, report, decide,
+ *                 the registry that applies them: declare dead, report, decide,
  *                 admit (lib/cluster/registry/registry_flush.c, registry_members.c)
  *   a member      hears of the log when it likes; freezes and reports, resumes,
  *                 adopts, begins, completes (lib/ring/op_table.c, book_decide.c)
@@ -22,7 +22,7 @@
  *
  * What an entry of the log does, and what a member makes of it, is
  * deterministic: that is C, in ring_log.h and ring_op_table.h. What may happen when
- * is below. A conviction meets a process that has ended or one that lives; then
+ * is below. A declaration of death meets a process that has ended or one that lives; then
  * it goes on until it hears of it. A process that has ended is one that is
  * never scheduled again, so one move is both.
  *
@@ -92,7 +92,7 @@ c_code {
     d_step { c_expr { (may_apply(Pmember->i, from)) } ->                        \
         c_code { book_apply(Pmember->i, from); } }
 
-/* Convictions come from the controllers, whatever a member is doing. */
+/* Declarations of death come from the controllers, whatever a member is doing. */
 active proctype controllers() {
     do
     :: break

@@ -55,7 +55,7 @@ static void forget_op(int i, int op)
     }
 }
 
-/* A member that learns of its conviction has lost its state. */
+/* A member that learns that it was declared dead has lost its state. */
 static void book_leave(int i)
 {
     for (int op = 0; op < OPS; op++) {

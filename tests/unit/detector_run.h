@@ -25,7 +25,7 @@ struct detector_run {
     bool deaf;                                  /* registry receives nothing */
     unsigned suspected[NODES_MOST][NODES_MOST]; /* counts: [by][of] */
     unsigned certain, trusts, stucks;
-    uint64_t first_ns;                   /* of the first accusation */
+    uint64_t first_ns;                   /* of the first suspicion */
     uint64_t view_ns[NODES_MOST + 2];    /* start of each epoch */
     struct gw__notice stuck[NODES_MOST]; /* the last of each member */
 };
@@ -47,7 +47,7 @@ void detector_propose(struct gw__command command);
 void detector_publish(void);
 void detector_send_view(unsigned node, uint64_t at_ns);
 
-/* The number of its accusers, and of all accusations. */
+/* The number of its observers, and of all suspicions. */
 unsigned detector_accusers_of(unsigned node);
 unsigned detector_accusations(void);
 

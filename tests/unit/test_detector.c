@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The detector in the simulated network: which nodes it accuses, after how
+ * The detector in the simulated network: which nodes it suspects, after how
  * long, and which never.
  */
 #include "detector_run.h"
@@ -38,7 +38,7 @@ START_TEST(a_silent_member_is_suspected_by_its_three_observers)
     ck_assert_uint_ge(detector_scene->first_ns, 1100 * MS);
     ck_assert_uint_le(detector_scene->first_ns, 1300 * MS);
     ck_assert_uint_eq(detector_accusations(), 3);
-    detector_run(2000); /* accusations repeat while the crash lasts */
+    detector_run(2000); /* suspicions repeat while the crash lasts */
     ck_assert_uint_ge(detector_accusations(), 9);
     ck_assert_uint_le(detector_accusations(), 15);
     detector_end();

@@ -70,7 +70,7 @@ START_TEST(but_not_for_ever)
 }
 END_TEST
 
-/* Milliseconds from the stop to the conviction, for a member whose observers
+/* Milliseconds from the stop to the declaration, for a member whose observers
  * themselves hardly run and receive its beats irregularly. */
 static uint64_t dead_after_ms(uint64_t seed, bool seen)
 {

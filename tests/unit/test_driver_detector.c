@@ -22,7 +22,7 @@ enum { NODES = 4, VICTIM = 2, BEATS = 3, PATIENCE_S = 10 };
 static struct member {
     struct gw__driver *driver;
     unsigned beats[NODES];     /* beats received from each */
-    unsigned suspected[NODES]; /* number of accusations of each */
+    unsigned suspected[NODES]; /* number of suspicions of each */
     bool certain[NODES];
 } members[NODES];
 
@@ -141,7 +141,7 @@ static bool all_beat(void)
     return true;
 }
 
-/* All but the victim have accused it. */
+/* All but the victim have suspected it. */
 static bool all_suspect(void)
 {
     unsigned accusers = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The member machine of servers and workers of the parameter server: they send
- * beats and accuse each other without a ring, and a server knows the end of its
- * lease.
+ * beats and suspect each other without a ring, and a server knows the end of
+ * its lease.
  */
 #include "member_hand.h"
 
@@ -152,7 +152,7 @@ START_TEST(ps_members_send_heartbeats_and_suspect_the_silent)
     hand_clear();
     set_ps_members(2, 1, (const unsigned[]){SELF}); /* declared dead */
     hand_send_update();
-    hand_answer(&c, GW_OK, "convicted");
+    hand_answer(&c, GW_OK, "declared dead");
     hand_clear();
     hand_pass_watching(500);
     ck_assert(!hand_request(GW__CMD_SUSPECT, &c));

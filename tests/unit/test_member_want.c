@@ -136,7 +136,7 @@ START_TEST(an_observer_suspects_who_has_ended_once_in_the_view)
     hand_clear();
     hand_pass(250);
     ck_assert(hand_request(GW__CMD_SUSPECT, &c)); /* until the view shows it */
-    hand_answer(&c, GW_OK, "convicted");
+    hand_answer(&c, GW_OK, "declared dead");
     hand_ring_is(2, 1, (const unsigned[]){LEFT});
     hand_send_update();
     hand_clear();

@@ -310,7 +310,7 @@ END_TEST
 /* ---- the end ---- */
 
 /* _i / MESSENGER_WIRES: 0 the receiver forgets, 1 the receiver closes, 2 the
- * sender closes, before the parcels are released. */
+ * sender closes, before the messages are released. */
 START_TEST(messages_outlive_their_messenger)
 {
     struct gw__message_in *borrowed, *copied, *small;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of work, filters and snapshots, from the view of a client.
+ * Work items, filters and snapshots, from the view of a client.
  */
 #include "ps_cluster.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of work over several servers: their pushes are held back, committed in
+ * Work items over several servers: their pushes are held back, committed in
  * one order everywhere, dropped with their worker, and saved as a cut.
  */
 #include "ps_net.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The registry from the view of members and operators: rules of joining, of
- * convictions, and link profiles. Every command goes to two replicas, which
+ * deaths, and link profiles. Every command goes to two replicas, which
  * must agree to the byte.
  */
 #include "registry_pair.h"
@@ -168,7 +168,7 @@ START_TEST(only_workers_and_servers_make_epochs_and_only_the_ring_flushes)
 }
 END_TEST
 
-/* ---- accusations ---- */
+/* ---- suspicions ---- */
 
 START_TEST(two_observers_confirm_and_one_twice_does_not)
 {
@@ -217,7 +217,7 @@ START_TEST(accusations_are_about_an_incarnation_and_by_a_member)
     pair_expect_text("node 2 is now another process");
     pair_suspect(pair_process(1, 0), pair_process(2, 0), false);
     pair_expect_text(
-        "node 2 is suspected by node 1"); /* node 0's accusation is void */
+        "node 2 is suspected by node 1"); /* node 0's suspicion is void */
     pair_join(9, 0, GW__WORKER);
     ck_assert_int_eq(
         pair_suspect(pair_process(9, 0), pair_process(2, 0), false), GW_EINVAL);

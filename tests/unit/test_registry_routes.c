@@ -174,7 +174,7 @@ static void suspect_alone(unsigned by, unsigned node)
         .suspect = {.suspected = pair_process(node, 0), .alone = true}});
 }
 
-/* Two accusations that were proposed at once, when each slot still had the
+/* Two suspicions that were proposed at once, when each slot still had the
  * other server. */
 START_TEST(one_suspicion_costs_no_slot_its_last_replica)
 {

@@ -237,7 +237,7 @@ END_TEST
 
 /* The member is silent but its end is not reported. The observers have it
  * declared dead, and when it resumes it comes back as a new incarnation. */
-START_TEST(who_slept_through_its_conviction_comes_back)
+START_TEST(a_member_that_slept_until_declared_dead_comes_back)
 {
     const struct members_plan plan = {
         .members = 4, .processes = 4, .rejoins = true, .blob_bytes = 100000};
@@ -269,7 +269,7 @@ Suite *suite_ring_death(void)
     tcase_add_test(tcase, until_one_is_left);
     tcase_add_loop_test(tcase, the_events_of_a_death, 0, 2);
     tcase_add_test(tcase, while_all_compute);
-    tcase_add_test(tcase, who_slept_through_its_conviction_comes_back);
+    tcase_add_test(tcase, a_member_that_slept_until_declared_dead_comes_back);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -353,7 +353,7 @@ START_TEST(parked_and_back)
     feed_all();
     ck_assert_int_eq(state_condition(state, 2), RANK_DEAD);
     tape_add(&tape, GW_EV_MEMBER, 1, GW_MEMBER_PARKED)->epoch = 3;
-    feed_all(); /* without a report of its conviction */
+    feed_all(); /* without a report of its death */
     ck_assert_uint_eq(state_members(state), 1);
 }
 END_TEST

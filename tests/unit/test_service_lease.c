@@ -59,7 +59,7 @@ static void wait_ms(uint64_t ms)
     fronts_clear();
 }
 
-/* Node `by` accuses `node`. Returns whether the accusation is in the log; the
+/* Node `by` suspects `node`. Returns whether the suspicion is in the log; the
  * answer must match. */
 static bool suspect(unsigned by, unsigned node, bool certain, uint64_t sequence)
 {
@@ -157,15 +157,15 @@ START_TEST(who_is_suspected_gets_no_lease)
                        .kind = GW__CMD_SUSPECT,
                        .who = fronts_process(WORKER, 0),
                        .suspect = {.suspected = fronts_process(SERVER, 0)}});
-    hello(0, SERVER, 0); /* the accusation is under way */
+    hello(0, SERVER, 0); /* the suspicion is under way */
     ck_assert(!leased(0, SERVER, &lease));
     ck_assert_uint_eq(fronts_commit(), 1);
-    hello(0, SERVER, 0); /* one accusation convicts no process */
+    hello(0, SERVER, 0); /* one suspicion declares no process dead */
     ck_assert(leased(0, SERVER, &lease));
 }
 END_TEST
 
-/* Accusations accepted by earlier leaders may still convict. */
+/* Suspicions accepted by earlier leaders may still declare it dead. */
 START_TEST(a_new_leader_gives_none_before_its_first_entry_is_out)
 {
     struct gw__lease lease;
@@ -216,7 +216,7 @@ START_TEST(ps_members_get_updates_at_once_and_are_monitored)
     fronts_lead(0, true);
     fronts_commit(); /* front 0 registers */
     fronts_wait(3000 * MS);
-    fronts_commit(); /* no HELLO from any: all are accused */
+    fronts_commit(); /* no HELLO from any: all are suspected */
     for (unsigned node = SERVER; node < SERVER + 3; node++)
         ck_assert_uint_eq(fronts_registry(0)->members[node].suspected_by.node,
                           FRONT_NODE);

@@ -29,7 +29,7 @@ static void live(uint64_t ns, uint64_t silent)
     }
 }
 
-/* The only accusation proposed; it is not committed. */
+/* The only suspicion proposed; it is not committed. */
 static struct gw__command accusation(unsigned front)
 {
     struct gw__command c;
@@ -208,7 +208,7 @@ static void desert(uint64_t ns)
     idle(ns);
 }
 
-/* Whether it proposes a certain accusation of node 0 within a second. */
+/* Whether it proposes a certain suspicion of node 0 within a second. */
 static bool proposes_the_last(void)
 {
     struct gw__command c;

@@ -174,8 +174,8 @@ void attention_look(struct attention *attention, uint64_t now_ns);
 bool attention_misses(const struct attention *attention, uint64_t heard_ns);
 /* The number of silences after which the process is declared hung: 1 if it is
  * stopped, STARVED_SILENCES if not; 0: it is not hung. */
-unsigned attention_convicts(const struct attention *attention,
-                            uint64_t heard_ns, pid_t pid);
+unsigned attention_confirms_dead(const struct attention *attention,
+                                 uint64_t heard_ns, pid_t pid);
 /* The longest wait before the next look; -1: no limit. */
 int attention_wait_ms(const struct attention *attention);
 

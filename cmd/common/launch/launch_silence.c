@@ -45,8 +45,8 @@ static bool is_stopped(pid_t pid)
     return gw__process_watch_state((uint32_t)pid, 0) != GW__PROCESS_WATCH_AWAKE;
 }
 
-unsigned attention_convicts(const struct attention *attention,
-                            uint64_t heard_ns, pid_t pid)
+unsigned attention_confirms_dead(const struct attention *attention,
+                                 uint64_t heard_ns, pid_t pid)
 {
     uint64_t silences =
         attention_misses(attention, heard_ns)

@@ -13,7 +13,7 @@ static const struct field fields[] = {
     {"in_sync", "in sync", FIELD_TEXT, 0, false},
     {"learner", NULL, FIELD_TEXT, 0, false},
     {"leaver", NULL, FIELD_TEXT, 0, false},
-    {"heir", NULL, FIELD_TEXT, 0, false},
+    {"successor", NULL, FIELD_TEXT, 0, false},
     {"term", NULL, FIELD_INTEGER, 0, false},
     {"rows", NULL, FIELD_INTEGER, 0, false},
     {"bytes", NULL, FIELD_INTEGER, 0, false},
@@ -35,7 +35,7 @@ static void print_slot(struct output *output, const json_t *slot)
              numbers_text(json_object_get(slot, "in_sync"), sync, sizeof sync)},
         {.text = number_or_dash(slot, "learner", learner)},
         {.text = number_or_dash(slot, "leaver", leaver)},
-        {.text = number_or_dash(slot, "heir", successor)},
+        {.text = number_or_dash(slot, "successor", successor)},
         {.integer = integer_of(slot, "term", 0)},
         {.integer = integer_of(slot, "rows", 0)},
         {.integer = integer_of(slot, "bytes", 0)},
@@ -54,7 +54,8 @@ static int run_slots(int operand_count, char **operands)
         .title = "ringctl slots",
         .fields = fields,
         .field_count = FIELDS,
-        .spare = "heir leaver learner keys keys_per_second bytes_per_second",
+        .spare =
+            "successor leaver learner keys keys_per_second bytes_per_second",
         .list = "slots",
         .print = print_slot};
     (void)operand_count;

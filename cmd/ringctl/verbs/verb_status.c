@@ -88,7 +88,7 @@ static void note_ps_members(struct output *output, const json_t *s)
              integer_of(s, "servers", 0), integer_of(s, "workers", 0),
              json_array_size(json_object_get(s, "slots")),
              integer_of(s, "replicas", 0), integer_of(s, "replicas_wanted", 0));
-    output_note_text(output, "crew", text);
+    output_note_text(output, "members", text);
 }
 
 static void note_ring(struct output *output, const json_t *status)

@@ -111,7 +111,7 @@ static const struct table_column columns[] = {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* Above the journal, which has the votes and ends. */
+/* Above the event log, which has the votes and ends. */
 void draw_controllers(const struct picture *p, const struct area *area)
 {
     const struct controllers *cs = &p->state->controllers;

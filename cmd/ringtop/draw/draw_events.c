@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The journal, the newest line last. Lines that do not fit are wrapped, so that
+ * The event log, the newest line last. Lines that do not fit are wrapped, so that
  * alarms are readable on a narrow screen too.
  */
 #include "draw.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A show as a film: pictures at equal intervals, which a back end writes to a
+ * A show as an animation: pictures at equal intervals, which a back end writes to a
  * file. A recording plays on an artificial clock, without waiting.
  *
  *   recording_cast.c   an asciicast, for asciinema's players

@@ -2,7 +2,7 @@
  *
  * A page of SVG that moves by itself, without a script. Rows of the screen
  * repeat, so the page has each version of a row once, and style sheet rules
- * with the times at which it is visible. A film of twenty seconds takes tens of
+ * with the times at which it is visible. An animation of twenty seconds takes tens of
  * kilobytes. Where animation is off (on paper, or by the reader's choice), the
  * last picture is shown.
  */
@@ -224,7 +224,7 @@ static enum gw_err capture_picture(void *developer, const struct grid *grid,
 {
     for (int y = 0; y < grid->height; y++)
         if (!capture_row(developer, grid, y, time_ns - FRAME_NS))
-            return gw_fail(why, GW_ENOMEM, "a picture of the film");
+            return gw_fail(why, GW_ENOMEM, "a frame of the animation");
     return GW_OK;
 }
 
@@ -303,7 +303,7 @@ static enum gw_err put_page(const struct svg *svg, FILE *file,
     for (size_t i = 0; i < svg->count; i++)
         put_version(file, i, &svg->versions[i]);
     fputs("</g>\n</svg>\n", file);
-    return ferror(file) ? gw_fail_errno(why, "write to the film") : GW_OK;
+    return ferror(file) ? gw_fail_errno(why, "write to the animation") : GW_OK;
 }
 
 static void svg_fini(struct svg *svg)
@@ -325,7 +325,7 @@ enum gw_err recording_svg(struct show *show, FILE *file, bool color,
     enum gw_err err = GW_OK;
     svg.shown = calloc((size_t)grid->height, sizeof *svg.shown);
     if (!svg.shown)
-        err = gw_fail(why, GW_ENOMEM, "a film");
+        err = gw_fail(why, GW_ENOMEM, "an animation");
     if (!err)
         err =
             recording_play(show, FRAME_NS, capture_picture, &svg, &end_ns, why);

@@ -35,7 +35,7 @@ struct failovers {
     bool ps; /* members are workers and servers, by their nodes */
 };
 
-/* "rank 2"; of a crew "worker 2", "server 0", "controller 1". */
+/* "rank 2"; of servers "worker 2", "server 0", "controller 1". */
 const char *failovers_name(const struct failovers *failovers, uint32_t who,
                            char out[24]);
 /* The member's work continues: its failover ends, unless its death is not

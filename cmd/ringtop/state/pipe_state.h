@@ -55,7 +55,7 @@ struct pipe {
     unsigned current;                  /* the index of the current step */
     uint64_t history_ns[PIPE_HISTORY]; /* steps; i at i % PIPE_HISTORY */
     uint64_t finished;                 /* of them */
-    struct { /* the journal's line about steps, if it is the last one */
+    struct { /* the log's line about steps, if it is the last one */
         uint64_t written, steps, took_ns;
         double bubble; /* the sum */
         uint32_t first;

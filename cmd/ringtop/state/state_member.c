@@ -102,7 +102,7 @@ static void report_resync(struct state *s, uint64_t skipped_ns)
                         "too many events: %s skipped; epoch %" PRIu32
                         ": %u members",
                         gap, s->epoch, state_members(s));
-    else if (!s->pipe.here) /* its stages are in the journal already */
+    else if (!s->pipe.here) /* its stages are in the event log already */
         event_log_write(&s->log, s->now_ns, WEIGHT_INFO,
                         "attached in epoch %" PRIu32 ": %u members", s->epoch,
                         state_members(s));

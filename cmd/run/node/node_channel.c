@@ -255,7 +255,7 @@ enum gw_err node_child_channel_start(struct node *node, struct gw_error *why)
 {
     catch_sigterm(node->wake_fd);
     return gw__thread_start(&node->poster, child_channel, node,
-                            "the node's post", why);
+                            "the messenger of the node", why);
 }
 
 void node_child_channel_end(struct node *node, const struct gw_error *error)

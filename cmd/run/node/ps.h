@@ -4,7 +4,7 @@
  * worker:
  *
  *   ps_worker.c   its lives: connected, tables and plan made, unit after unit
- *   ps_work_item.c one unit of work: keys, pull, compute, push
+ *   ps_work_item.c one work item: keys, pull, compute, push
  *   ps_evaluate.c    the finished model: scores, and a digest of all weights
  *   ps.c          shared functions
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One unit of work: the keys that its samples need are pulled, the gradients of
+ * One work item: the keys that its samples need are pulled, the gradients of
  * their rows pushed. Memory holds the rows of the unit, not of the whole model.
  */
 #include "ps.h"

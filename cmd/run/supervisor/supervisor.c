@@ -197,7 +197,7 @@ static void explain_forming(struct run *run)
     control_text(run, control);
     gw_fail(
         &run->failed, GW_ETIMEOUT, "the %s did not form within %d s: %s%s%s",
-        has_servers(run) ? "crew" : "ring", (int)(FORMATION_NS / 1000000000),
+        has_servers(run) ? "cluster" : "ring", (int)(FORMATION_NS / 1000000000),
         trouble, *control ? "; " : "", control);
 }
 

@@ -228,7 +228,7 @@ void children_send_desired(struct run *run);
 void child_receive(struct run *run, struct child *child, unsigned most);
 /* Reaps the children that have ended. */
 void children_reap(struct run *run);
-/* Is it in the ring or crew of the newest update? */
+/* Is it in the ring or among the servers and workers of the newest update? */
 bool child_is_member(const struct run *run, const struct child *child);
 /* NULL: no worker or server has this number in the library. */
 struct child *child_of_node(struct run *run, unsigned node);
@@ -295,11 +295,11 @@ static inline bool has_servers(const struct run *run)
 {
     return run->options.servers > 0;
 }
-/* From the newest update; NULL: not in the crew. */
+/* From the newest update; NULL: not a member. */
 const struct gw__ps_member *
 ps_members_find(const struct gw__membership_update *update, unsigned node);
 unsigned ps_members_alive(const struct run *run, enum gw__role role);
-/* Reports members of the crew whose processes have ended as dead. */
+/* Reports members of parameter servers whose processes have ended as dead. */
 void ps_members_suspect(struct run *run);
 /* The number of slots and replicas. */
 unsigned ps_members_slots(const struct run_options *options);

@@ -2,7 +2,7 @@
  *
  * The progress of a run, and the values of conditions.
  *
- * For parameter servers, `lost` and `doubled` count units of work: the clock's
+ * For parameter servers, `lost` and `doubled` count work items: the clock's
  * count against the plan. Of epochs * batches batches, each in parts, every
  * part is applied once (`units`), except the parts without which kofn closed a
  * round and those that a mode with +drop omitted when their worker died
@@ -132,7 +132,7 @@ static void count_slots(const struct gw__routes *routes, struct progress_of *p)
     }
 }
 
-/* Of the workers in the crew. */
+/* Of the workers among the members. */
 static double slowest(const struct run *run)
 {
     double clock = (double)NAN;

@@ -2,7 +2,7 @@
  *
  * Events that the supervisor makes for a run of parameter servers, so that a
  * recording alone shows the history of members, slots and clocks: MEMBER and
- * EPOCH when the crew changes, SLOT when a server gets another role in a slot,
+ * EPOCH when the members change, SLOT when a server gets another role in a slot,
  * CLOCK when a worker has another unit.
  *
  * The last reported values are kept, and only differences are reported. A

@@ -162,7 +162,8 @@ static json_t *slot_json(const struct run *run, unsigned number)
         "{s:i, s:o, s:o, s:o, s:o, s:o, s:I}", "slot", (int)number, "primary",
         server_number(slot->primary), "in_sync", sync, "learner",
         server_number(slot->learner), "leaver", server_number(slot->leaver),
-        "heir", server_number(slot->successor), "term", (json_int_t)slot->term);
+        "successor", server_number(slot->successor), "term",
+        (json_int_t)slot->term);
     unsigned server = (unsigned)slot->primary - SERVER_NODE;
     bool reported = server < RUN_SERVERS_MAX &&
                     number < run->servers[server].status.server.slot_count;

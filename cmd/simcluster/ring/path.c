@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The toy data path: an op is a plan whose transfers are messages, and messages
- * are lost, doubled and late. The real engine works with slices; this one works
- * with whole chunks:
+ * The simulated data path: an op is a plan whose transfers are messages, and
+ * messages are lost, doubled and late. The real engine works with slices; this
+ * one works with whole chunks:
  *
  *     DATA  ring epoch, op | chunk, turn | set, value    until it is acked
  *     ACK   ring epoch, op | chunk, turn

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A simulated cluster with an elastic ring: controllers, whose log is an oracle
- * (simcluster/common/sim_consensus.h); a supervisor; and members with a toy
- * data path, which do one all-reduce after the other, are killed, cut off and
- * suspended, and join again. All decisions are made by the library's own object
- * code: registry, service, member machine, op table, contributor sets and
- * recovery plans.
+ * A simulated cluster with an elastic ring: controllers, whose log is an
+ * oracle (simcluster/common/sim_consensus.h); a supervisor; and members with a
+ * data path of their own, which do one all-reduce after the other, are killed,
+ * cut off and suspended, and join again. All decisions are made by the
+ * library's own object code: registry, service, member machine, op table,
+ * contributor sets and recovery plans.
  *
  *   node.c      a member or the supervisor: the machine, and its reports
  *   ring.c      a member in the ring: views, flushes, one op after the other
- *   path.c      the toy data path: plans, transfer by transfer, by messages
+ *   path.c      the data path: plans, transfer by transfer, by messages
  *   joiner.c    copying the state
  *   oracle.c    the invariants
  *   measure.c   the measurements of a run
- *   ring_events.c the events
- *   kind.c      all this as a world of `ringctl sim`
+ *   ring_events.c  the events
+ *   kind.c      all this as a simulation of `ringctl sim`
  *   ring_simcluster.c one network per seed, and its required end
  *
  * Node numbers: members, so that theirs are those of `ringctl up`; then the

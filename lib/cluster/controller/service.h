@@ -12,21 +12,21 @@
  * entries and sends NEWS to the members that send it HELLO. All members send
  * HELLO to all controllers, so a dead leader does not delay NEWS.
  *
- * The leader is also a second observer of every member. It accuses members
+ * The leader is also a second observer of every member. It suspects members
  * whose HELLOs have stopped (phi.h), proposes the DEADLINE of a flush whose
  * reports do not arrive for GW__FLUSH_DEADLINE_NS, and stamps the time. A new
- * leader proposes its own REGISTER as a controller, so that it may accuse.
+ * leader proposes its own REGISTER as a controller, so that it may suspect.
  *
  * Leases. A server answers pulls from its own memory without asking another
  * process. So it must not be replaced before it knows that it was. The leader
  * answers each HELLO of an active server with a LEASE of GW__LEASE_NS, which
  * the server counts from a time before it sent that HELLO. A server is not
  * declared dead on a suspicion as long as a lease may last: the leader proposes
- * no uncertain accusation of a server before GW__LEASE_NS + GW__LEASE_MARGIN_NS
- * have passed since its last LEASE. The leader must delay the accusation before
+ * no uncertain suspicion of a server before GW__LEASE_NS + GW__LEASE_MARGIN_NS
+ * have passed since its last LEASE. The leader must delay the suspicion before
  * the log, because a replica that applies it has no clock but the log's. While
- * an accusation is in the log, its server gets no lease. No server gets one
- * before the first entry of a new leader has been applied. So no accusation
+ * a suspicion is in the log, its server gets no lease. No server gets one
+ * before the first entry of a new leader has been applied. So no suspicion
  * from before can declare a server dead that got a lease since.
  *   A leader does not know the leases of another leader. That one may go on for
  * up to two election timeouts after it was replaced, until it notices that no
@@ -35,7 +35,7 @@
  * takes may have been replaced without knowing it, and grants no leases for the
  * same time.
  *   A process that is known to have ended serves no requests: a certain
- * accusation declares it dead at once.
+ * suspicion declares it dead at once.
  */
 #ifndef GW__CLUSTER_SERVICE_H
 #define GW__CLUSTER_SERVICE_H
@@ -48,13 +48,13 @@
 
 #define GW__FLUSH_DEADLINE_NS 400000000ULL
 /* A member whose report is missing but that sends HELLO is only slow, for
- * example because its threads wait for a CPU. A silent member is accused
+ * example because its threads wait for a CPU. A silent member is suspected
  * anyway. */
 #define GW__FLUSH_PATIENCE_NS 3000000000ULL
 /* Additional silence allowed for a ring member that has not yet sent HELLO to
  * this controller. A restarted controller knows the ring from its log at once.
  * Its members have yet to notice the lost connection and to connect again
- * (every 100 ms at most). As leader it would otherwise accuse all of them.
+ * (every 100 ms at most). As leader it would otherwise suspect all of them.
  * Meanwhile their neighbours in the ring watch them. */
 #define GW__FIRST_HELLO_NS 1000000000ULL
 
@@ -71,7 +71,7 @@
 
 #define GW__LEASE_MARGIN_NS 50000000ULL
 #define GW__LEASE_LEADER_NS 300000000ULL
-/* A server gets no lease for this time after a suspicion, unless the accusation
+/* A server gets no lease for this time after a suspicion, unless the suspicion
  * was applied before and did not declare it dead. */
 #define GW__LEASE_SUSPECT_NS 1000000000ULL
 /* A leader that was stopped for less was not replaced: an election takes

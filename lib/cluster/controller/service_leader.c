@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The leader's own proposals: itself as a controller, so that it may accuse;
+ * The leader's own proposals: itself as a controller, so that it may suspect;
  * members that are silent or have ended (service_observe.c); and the deadline
  * of a flush whose reports do not arrive. Each is proposed again after a while,
  * until the registry shows that it has been applied.

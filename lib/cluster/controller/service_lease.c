@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Leases of servers, and the accusations that wait for their end; service.h
+ * Leases of servers, and the suspicions that wait for their end; service.h
  * explains them.
  */
 #include "service_parts.h"
@@ -43,7 +43,7 @@ void gw__lease_applied(struct gw__service *s, const struct gw__command *command)
         s->has_applied_first = true;
 }
 
-/* No lease during an accusation, because the pending entry may declare the
+/* No lease during a suspicion, because the pending entry may declare the
  * server dead. An entry that does not arrive in time was lost. */
 bool gw__lease_may_grant(const struct gw__service *s, unsigned node,
                          struct gw__id incarnation)

@@ -2,8 +2,8 @@
  *
  * The controllers as a second observer of every member: members that do not
  * send HELLO for too long, and members whose end is certain. Every replica
- * listens; the leader accuses. HELLOs come every 100 ms, so with the threshold
- * below a silence of some 500 ms leads to an accusation. The two neighbours in
+ * listens; the leader suspects. HELLOs come every 100 ms, so with the threshold
+ * below a silence of some 500 ms leads to a suspicion. The two neighbours in
  * the ring need half of that. The observer's own health counts as in the
  * detector.
  */
@@ -165,7 +165,7 @@ static void suspect(struct gw__service *s, unsigned node, bool certain,
     gw__service_propose(s, &command);
 }
 
-/* May this controller accuse members? */
+/* May this controller suspect members? */
 static bool is_established_leader(const struct gw__service *s)
 {
     const struct gw__member *self = &s->registry.members[s->self.node];

@@ -5,7 +5,7 @@
  *   service_requests.c  requests, proposals, answers
  *   service_updates.c   HELLOs and updates to members
  *   service_lease.c     leases of servers
- *   service_observe.c   silence, certain ends, and accusations
+ *   service_observe.c   silence, certain ends, and suspicions
  *   service_leader.c    the leader's own proposals
  *   service_describe.c  the state, for people
  */
@@ -44,7 +44,7 @@ struct gw__member_observation {
     struct gw__id incarnation; /* none: not observed */
     struct gw__silence silence;
     uint64_t suspected_ns; /* last time; 0: never */
-    bool certain, alone;   /* in that accusation */
+    bool certain, alone;   /* in that suspicion */
 };
 
 struct gw__service {
@@ -131,7 +131,7 @@ void gw__service_beat(struct gw__service *s, unsigned node,
                       struct gw__id incarnation);
 /* The own timer fired `late_ns` late. */
 void gw__service_health(struct gw__service *s, uint64_t late_ns);
-/* As leader: accuses members that are silent or have ended. */
+/* As leader: suspects members that are silent or have ended. */
 void gw__service_suspect(struct gw__service *s);
 /* The result of a look at a process. */
 void gw__service_sight(struct gw__service *s, const struct gw__input *input);

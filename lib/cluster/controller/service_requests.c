@@ -123,8 +123,8 @@ static void accept_command(struct gw__service *s, unsigned from,
     gw__service_propose(s, command);
 }
 
-/* Answers without the log, because the accuser has only one pending request and
- * may need it for other commands. It accuses again later. */
+/* Answers without the log, because an observer has only one pending request
+ * and may need it for other commands. It reports the suspicion again later. */
 static void hold_back(struct gw__service *s, unsigned from,
                       const struct gw__command *command)
 {

@@ -2,16 +2,16 @@
  *
  * The failure detector of one member. It sends beats, listens to the beats of
  * the members that it watches (observers.h), and notifies its owner of the
- * members to accuse; the registry declares them dead. It is part of a machine
+ * members to suspect; the registry declares them dead. It is part of a machine
  * (base/machine.h), which passes on its inputs and calls gw__detector_tick at
  * the time of gw__detector_due, so it is pure. Its findings, most certain
  * first:
  *
- *     certain   DIED: the process has ended. Accused at once, as certain.
+ *     certain   DIED: the process has ended. Suspected at once, as certain.
  *     silent    phi above the threshold (phi.h), or longer than a plug-in
  *               allows (gradwire/suspicion.h), without an excuse: a member on
- *               this host may wait for a CPU (silence.h). Accused, and again
- *               every `repeat_ns` while it lasts, since accusations lapse.
+ *               this host may wait for a CPU (silence.h). Suspected, and again
+ *               every `repeat_ns` while it lasts, since suspicions lapse.
  *     stuck     beats, but makes no progress: a watchdog only reports it. The
  *               root of the waits is in the report (stall_diagnosis.h).
  *
@@ -22,8 +22,8 @@
  * which this process was stopped does not count as silence of others, and the
  * threshold is raised for a while.
  *
- * It never accuses its own process, ignores members outside its view, and drops
- * all suspicions with a new view. Facts about ended processes are kept.
+ * It never suspects its own process, ignores members outside its view, and
+ * drops all suspicions with a new view. Facts about ended processes are kept.
  *
  * A beat carries the progress report of its sender and reports of other
  * members, so that the waits-for graph reaches all members without a
@@ -75,7 +75,7 @@ extern const struct gw__detector_config gw__detector_defaults; /* without an
 struct gw__detector;
 
 /* Starts as this node and incarnation. Before, in zeroed memory, there is no
- * view and no accusation. */
+ * view and no suspicion. */
 void gw__detector_start(struct gw__detector *d,
                         const struct gw__detector_config *config, unsigned node,
                         uint64_t incarnation, uint64_t now_ns);

@@ -2,7 +2,7 @@
  *
  * Internal interfaces of the detector:
  *   detector.c         the public functions, and the watchdog
- *   detector_suspect.c silence, health and accusations
+ *   detector_suspect.c silence, health and suspicions
  *   detector_beat.c    contents and receivers of beats
  */
 #ifndef GW__CLUSTER_DETECTOR_PARTS_H
@@ -70,7 +70,7 @@ void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
                         uint64_t now_ns);
 void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
                        const struct gw__actions *act);
-/* Accuses members that have certainly ended. */
+/* Suspects members that have certainly ended. */
 void gw__suspect_certain(const struct gw__detector *d);
 /* Nodes of the view that are dead as far as this member knows. */
 uint64_t gw__suspect_dead(const struct gw__detector *d);

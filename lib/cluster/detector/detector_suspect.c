@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Silence, the observer's own health, and accusations; see detector.h.
+ * Silence, the observer's own health, and suspicions; see detector.h.
  */
 #include "detector_parts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A member's side of the control protocol, as a machine (base/machine.h). It
- * registers, sends HELLO, sends beats (it contains the detector), accuses,
+ * registers, sends HELLO, sends beats (it contains the detector), suspects,
  * receives views, sends reports, exchanges addresses with its peers, and
  * notifies its application. The application is the data path: lib/ring's
  * runtime, or the simulator's.
@@ -17,18 +17,18 @@
  *   any --declared dead, replaced, left--> gone (report GONE, end)
  *
  *   A member that hears no leader for GW__PARK_NS while it waits for one (for
- *   an accusation, a report, a decision, a request) is parked. It reports this,
+ *   a suspicion, a report, a decision, a request) is parked. It reports this,
  *   keeps its state, and reports again when it hears a leader.
  *
  * The workers, servers and aggregators of the parameter server (`ring` false)
  * use it too. They are active as soon as they are registered and obey no views.
- * They send beats, observe and accuse each other as a ring in the order of
+ * They send beats, observe and suspect each other as a ring in the order of
  * nodes. A server may serve until gw__member_lease; without a lease for
  * GW__PARK_NS it is parked. They read gw__member_update(state)->routes and
- * ->crew.
+ * ->members.
  *
  * Observers (a run's supervisor) use it as well: without beats, but with
- * updates, accusations and commands of their own.
+ * updates, suspicions and commands of their own.
  *
  * Meeting: in each view every member submits ADDRESS with its end of the new
  * data wire. The machine sends it to all others of that ring epoch, repeatedly,
@@ -143,7 +143,7 @@ enum gw__notification_kind {
     GW__NOTIFY_READY,     /* joiners are ready to be admitted: `count` */
     GW__NOTIFY_REFUSED,   /* the ADMIT: `text` */
     GW__NOTIFY_ANSWER,    /* `tag`, `answer` */
-    GW__NOTIFY_SUSPECT,   /* `node` was accused by this member: `certain`,
+    GW__NOTIFY_SUSPECT,   /* `node` was suspected by this member: `certain`,
                            `silence_ns` */
     GW__NOTIFY_TRUST,     /* `node` sends beats again */
     GW__NOTIFY_STUCK,     /* `laggard` */

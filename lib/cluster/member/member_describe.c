@@ -22,7 +22,7 @@ static void describe_client(const struct gw__member_core *m, uint64_t now_ns,
 {
     const struct gw__client_state *c = &m->client;
     char requested[32], sent[32];
-    gw__describe(out, "  asks: client ");
+    gw__describe(out, "  request: client ");
     gw__describe_id(out, c->config.id);
     gw__describe(out, ", %u queued, %u wanted", c->count, m->want_count);
     if (c->count > 0)
@@ -58,7 +58,7 @@ static void describe_update(const struct gw__member_core *m, uint64_t now_ns,
     gw__describe(out, "; joiners:");
     for (unsigned i = 0; i < update->joiner_count; i++)
         gw__describe(out, " %u", update->joiners[i].node);
-    gw__describe(out, "; crew:");
+    gw__describe(out, "; members:");
     for (unsigned i = 0; i < update->ps_member_count; i++)
         gw__describe(out, " %u", update->ps_members[i].node);
     gw__describe(out, "\n");

@@ -5,7 +5,7 @@
  *   member_update.c     messages of the controllers: views, flushes, reports
  *   member_want.c       requests to the controllers, most urgent first
  *   member_detect.c     the detector inside
- *   member_suspicion.c  members to accuse
+ *   member_suspicion.c  members to suspect
  *   member_addresses.c  addresses of the data wire, and joiners that are ready
  *   member_describe.c   the state, for people
  *   member_requests.c   requests of the application
@@ -32,7 +32,7 @@ enum gw__stage {
 
 enum { GW__WANTS_MAX = 8, GW__OWN_TIMER = 0, GW__BEAT_TIMER = 1 };
 
-/* Reasons to accuse a member. */
+/* Reasons to suspect a member. */
 struct gw__member_suspicion {
     uint64_t ended;       /* incarnation (its low half) that has ended; 0:
                              none */
@@ -43,7 +43,7 @@ struct gw__member_suspicion {
     bool hidden;          /* its process cannot be looked at */
     struct gw__id silent; /* incarnation that the detector finds silent; or
                              none */
-    uint64_t due_ns;      /* earliest time of the next accusation */
+    uint64_t due_ns;      /* earliest time of the next suspicion */
 };
 
 /* Another member's end of the data wire. */
@@ -190,7 +190,7 @@ void gw__member_suspicion_sight(struct gw__member_core *m,
                                 const struct gw__input *input);
 /* Forgets suspicions in a new ring, where the detector also starts again. */
 void gw__member_suspicion_forget(struct gw__member_core *m);
-/* The next accusation that is due. With `certain` only certain ones. */
+/* The next suspicion that is due. With `certain` only certain ones. */
 bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
                                struct gw__command *command);
 uint64_t gw__member_suspicion_due(const struct gw__member_core *m);

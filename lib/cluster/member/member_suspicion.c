@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decides which members to accuse: members whose end is certain, and silent
- * ones. Accusations are repeated until the registry's view shows their effect,
+ * Decides which members to suspect: members whose end is certain, and silent
+ * ones. Suspicions are repeated until the registry's view shows their effect,
  * or until the suspicion ends.
  *
  * The end of a connection is a separate suspicion. In most cases the peer has

@@ -2,7 +2,7 @@
  *
  * Chooses the next request of a member to the controllers, most urgent first:
  *
- *     register, report, accuse for certain, leave, admit, accuse, and the
+ *     register, report, suspect for certain, leave, admit, suspect, and the
  *     application's own commands
  *
  * The client gets the next one when it is idle, so a request that becomes

@@ -9,7 +9,7 @@
  * A command has exactly the bytes of its kind: one that is too short or too
  * long, of another version or out of range is refused as a whole.
  *
- * `time_ms` is the registry's time, by which accusations lapse and clients are
+ * `time_ms` is the registry's time, by which suspicions lapse and clients are
  * forgotten. The leader stamps it: a new leader continues from the newest time
  * in the log with its own clock. A step back is ignored.
  *
@@ -27,7 +27,7 @@
 #define GW__COMMANDS(X)                                                        \
     X(GW__CMD_REGISTER, "register")                                            \
     X(GW__CMD_ADMIT, "admit")                                                  \
-    X(GW__CMD_SUSPECT, "accuse")                                               \
+    X(GW__CMD_SUSPECT, "suspect")                                              \
     X(GW__CMD_LEAVE, "leave")                                                  \
     X(GW__CMD_REPORT, "report")                                                \
     X(GW__CMD_DEADLINE, "deadline")                                            \
@@ -92,7 +92,7 @@ struct gw__command {
     struct gw__id client; /* none: a controller, whose requests are harmless to
                              repeat and are not remembered */
     uint64_t sequence;
-    struct gw__process who; /* the subject. In ACCUSE the accuser, in PROMOTE
+    struct gw__process who; /* the subject. In SUSPECT the observer, in PROMOTE
                                and HANDOVER the slot's primary; unused in ADMIT,
                                DEADLINE, ROUTES, TABLE, PLACE, LINK, CUT and
                                HEAL */

@@ -9,7 +9,7 @@
  * Members
  *              register            admit
  *     (no member) ----> joining ----------> active ----> declared dead | left
- *        ^                                        accuse, leave,     |
+ *        ^                                        suspect, leave,     |
  *        |                                        deadline           |
  *        +----- register, as another incarnation --------------------+
  *
@@ -32,15 +32,15 @@
  *             been declared dead since then and the others may be past
  *             `from_op`.
  *             It does not count for an op that is decided already.
- *   ACCUSE    an observer has not heard from the accused. Two observers convict
- *             it (declare it dead), or one that knows that the process has
+ *   SUSPECT   an observer has not heard from a member. Two observers declare
+ *             it dead, or one that knows that the process has
  *             ended because its parent saw it exit. A single observer may be
  *             the one that is cut off. One suspicion is enough in a run of two
  *             members, which has no second observer; controllers that register
  *             are observers too. The leader's suspicion alone is also enough
  *             for a server that gets no lease from it, whichever members still
- *             hear the server (service_watch.c), but it costs no slot its last
- *             replica. An accusation is about an incarnation, comes from an
+ *             hear the server (service_observe.c), but it costs no slot its
+ *             last replica. A suspicion is about an incarnation, comes from an
  *             active one, and lapses after GW__SUSPICION_LAPSE_MS unless it is
  *             repeated: two suspicions at different times are no proof.
  *   LEAVE     a member or a joiner leaves by its own decision. A server cannot
@@ -140,7 +140,7 @@ struct gw__member {
     bool ring;
     struct gw__id incarnation;
     char endpoint[GW__ENDPOINT_MAX];
-    /* The accusation that waits for a second one; none: no incarnation. */
+    /* The suspicion that waits for a second one; none: no incarnation. */
     struct gw__process suspected_by;
     uint64_t suspected_ms;
 };

@@ -264,7 +264,7 @@ static void leave_ring(struct gw__view *view, uint64_t nodes)
     view->ring_count = kept;
 }
 
-/* Accusations by removed members no longer count. */
+/* Suspicions by removed members no longer count. */
 static void forget_suspicions(struct gw__registry *r, uint64_t by)
 {
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {

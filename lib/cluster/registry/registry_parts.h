@@ -4,7 +4,7 @@
  *   registry.c           an entry: decode, answer once, dispatch
  *   registry_clients.c   answers of clients
  *   registry_members.c   register, admit, leave; the effect of a removal
- *   registry_suspect.c   accusations, and when they declare a member dead
+ *   registry_suspect.c   suspicions, and when they declare a member dead
  *   registry_flush.c     reports, the deadline, decisions
  *   registry_routes.c    slots and tables of the parameter server
  *   registry_links.c     link profiles
@@ -42,7 +42,7 @@ bool gw__registry_is_last(struct gw__registry *registry, unsigned node,
 void gw__registry_remove(struct gw__registry *registry, uint64_t nodes,
                          enum gw__member_state state);
 
-/* Drops the accusation of this member. */
+/* Drops the suspicion of this member. */
 void gw__suspicion_drop(struct gw__member *member);
 
 /* The ring is about to lose members: survivors must report. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Accusations, and when they declare a member dead: two observers' suspicions,
+ * Suspicions, and when they declare a member dead: two observers' suspicions,
  * one observer's certainty, or its suspicion alone (see registry.h). At most
- * one accusation waits for another, since the second one decides.
+ * one suspicion waits for another, since the second one decides.
  */
 #include "registry_parts.h"
 
@@ -20,7 +20,7 @@ static unsigned observers_of(const struct gw__registry *r, unsigned suspected)
     return count;
 }
 
-/* Is there an earlier accusation of this member by another accuser that has not
+/* Is there an earlier suspicion of this member by another observer that has not
  * lapsed? */
 static bool is_seconded(const struct gw__registry *r,
                         const struct gw__member *m, unsigned by)

@@ -14,7 +14,7 @@
  *                     (no primary) until it is restored.
  *   too few replicas  a server that does not have the slot becomes its learner
  *   uneven load       a slot gets a learner that will replace one of its
- *                     replicas (`leaver`), or a successor (`heir`): a replica
+ *                     replicas (`leaver`), or a successor (`successor`): a replica
  *                     in sync that will become primary
  *   PROMOTE           proposed by the primary: the learner has everything, and
  *                     since before the proposal nothing was acknowledged

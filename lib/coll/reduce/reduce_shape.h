@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Layouts of elements in memory, and their conversion to and from a pair of
- * vectors, the unit of work. f16 and bf16 are computed as f32.
+ * vectors. f16 and bf16 are computed as f32.
  */
 #ifndef GW__REDUCE_SHAPE_H
 #define GW__REDUCE_SHAPE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The distinct keys of a unit of work; see keyset.h.
+ * The distinct keys of a work item; see keyset.h.
  */
 #include "keyset.h"
 
@@ -142,6 +142,6 @@ enum gw_err gw__keyset_finish(struct gw__keyset *set, struct gw_error *why)
     if (!set->bound)
         sort_hashed(set);
     else if (!list_marked(set))
-        return gw_fail(why, GW_ENOMEM, "the keys of a unit of work");
+        return gw_fail(why, GW_ENOMEM, "the keys of a work item");
     return GW_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The distinct keys of a unit of work, sorted, and the place of each. Keys are
+ * The distinct keys of a work item, sorted, and the place of each. Keys are
  * added as they occur in the samples, with repetitions. gw__keyset_finish sorts
  * them; afterwards gw__keyset_place returns the index of a key's row.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * word2vec with tables. A unit of work is a part of the text. First its pairs
+ * word2vec with tables. A work item is a part of the text. First its pairs
  * are made, which determine the rows it needs. Then it learns from the pairs in
  * order, on a copy of these rows, like word2vec.c, and pushes the change of
  * each row. So learning is sequential within a unit and Hogwild between units,

@@ -19,7 +19,7 @@ enum gw_err gw_work_item_new(const struct gw_task *task,
     if (!made || !scratch) {
         free(made);
         free(scratch);
-        gw_fail(why, GW_ENOMEM, "a unit of work");
+        gw_fail(why, GW_ENOMEM, "a work item");
         return GW_ENOMEM;
     }
     made->task = task;

@@ -12,7 +12,7 @@
  *   client.c           connecting, leaving, turns, waiting
  *   client_aggregate.c the aggregator of the host, if it is used
  *   client_push_pull.c pushes and pulls; client_filter.c: filtered pushes
- *   client_work.c      units of work, plans, barriers
+ *   client_work.c      work items, plans, barriers
  *   client_table.c     tables
  *   client_snapshot.c
  */

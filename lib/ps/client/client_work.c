@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of work: commands to the group's clock (clock.h). NEXT carries the
+ * Work items: commands to the group's clock (clock.h). NEXT carries the
  * number of units that this worker has finished, so a NEXT that timed out can
  * be repeated.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock of a group: it assigns units of work to workers, closes rounds, and
+ * The clock of a group: it assigns work items to workers, closes rounds, and
  * decides when a worker may continue.
  *
  * The clock is a deterministic state machine. Its commands are entries in the

@@ -21,7 +21,7 @@ struct sizes {
     uint64_t incarnation_high, incarnation_low;
     uint32_t bytes[GW__MESSENGER_PARTS];
 };
-_Static_assert(sizeof(struct head) % 8 == 0, "letters are aligned");
+_Static_assert(sizeof(struct head) % 8 == 0, "messages are aligned");
 _Static_assert(sizeof(struct sizes) % 8 == 0, "so are parts");
 
 static size_t aligned(size_t bytes)

@@ -30,7 +30,7 @@ struct gw__wait {
 
 struct gw__entry {
     unsigned holds;        /* the log and messages */
-    unsigned borrow_count; /* messages that use `parcel` or `owned` */
+    unsigned borrow_count; /* messages that use `message` or `owned` */
     enum gw__entry_kind kind;
     uint64_t index;
     /* For pushes. */

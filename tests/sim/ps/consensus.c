@@ -86,7 +86,7 @@ static void declare_dead(struct consensus *d, unsigned node)
     restart_zombie(d, node);
     known->declared_dead = known->incarnation;
     known->incarnation = 0;
-    d->cluster->totals.convictions++;
+    d->cluster->totals.declared_dead++;
     publish(d);
 }
 
@@ -136,7 +136,7 @@ static void propose(struct consensus *d, const struct gw__input *input)
     publish(d);
 }
 
-/* Convicts nodes whose silence exceeds their lease by any clock. */
+/* Declares nodes dead whose silence exceeds their lease by any clock. */
 static void check_leases(struct consensus *d)
 {
     uint64_t before = d->version;

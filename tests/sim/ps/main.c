@@ -25,11 +25,11 @@ static void print(const struct ps_simulation *w, const struct seeds_sum *sum)
 {
     printf("ps: %" PRIu64 " seeds: %" PRIu64 " inputs, %" PRIu64
            " crashes; pushes %" PRIu64 ", pulls %" PRIu64 ", units %" PRIu64
-           ", slots moved %" PRIu64 ", convictions %" PRIu64 ", lost %" PRIu64
+           ", slots moved %" PRIu64 ", declared dead %" PRIu64 ", lost %" PRIu64
            "; digest %016" PRIx64 "\n",
            w->totals.seeds, sum->inputs, sum->crashes, w->totals.pushes,
            w->totals.pulls, w->totals.items, w->totals.moves,
-           w->totals.convictions, w->totals.lost, sum->digest);
+           w->totals.declared_dead, w->totals.lost, sum->digest);
 }
 
 /* One seed under the faults of a file, as a failure prints them. */

@@ -68,7 +68,7 @@ struct ps_simulation {
     struct gw__server *server_cores[SERVERS_MOST];
     struct gw__worker *worker_cores[WORKERS_MOST];
     struct {
-        uint64_t seeds, pushes, pulls, items, moves, convictions, lost;
+        uint64_t seeds, pushes, pulls, items, moves, declared_dead, lost;
     } totals;
 };
 
