@@ -43,15 +43,16 @@ static const char *survey(int count, char **list)
             if (option_assign(item.spec, item.typed, item.value, &ignored))
                 continue;
         }
-        asked.version |= item.spec->target == &asked.version;
-        asked.question |= item.spec->target == the_tool->question;
-        if (item.spec->target == &asked.help_long)
-            *(item.by_letter ? &asked.help_short : &asked.help_long) = true;
+        requested.version |= item.spec->target == &requested.version;
+        requested.question |= item.spec->target == the_tool->question;
+        if (item.spec->target == &requested.help_long)
+            *(item.by_letter ? &requested.help_short : &requested.help_long) =
+                true;
     }
     return name;
 }
 
-static int say_version(void)
+static int print_version(void)
 {
     int major, minor, patch;
     zmq_version(&major, &minor, &patch);
@@ -64,21 +65,21 @@ static int say_version(void)
 
 static enum gw_err unknown_option(const struct item *item, struct gw_error *why)
 {
-    struct suggestion near;
+    struct suggestion suggestion;
     char hint[96], words[96];
     const struct option_spec *s;
-    suggestion_begin(&near, item->typed);
+    suggestion_begin(&suggestion, item->typed);
     for (unsigned i = 0; (s = command_options(the_command, i)); i++)
         for (; s->name; s++) {
             char dashed[64];
             snprintf(dashed, sizeof dashed, "--%s", s->name);
-            suggestion_offer(&near, dashed);
+            suggestion_offer(&suggestion, dashed);
         }
     bool unnamed = command_unnamed(the_command);
     return gw_fail(why, GW_EINVAL,
                    "%s%sunknown option %s%s (\"%s --help\" lists the options)",
                    unnamed ? "" : the_command->name, unnamed ? "" : ": ",
-                   item->typed, suggestion_text(&near, hint),
+                   item->typed, suggestion_text(&suggestion, hint),
                    command_typed(the_command, words));
 }
 
@@ -105,7 +106,7 @@ static enum gw_err check_operands(unsigned count, char **operands,
     if (count > c->operands_max)
         return gw_fail(why, GW_EINVAL, "%s: unexpected operand \"%.60s\"",
                        c->name, operands[c->operands_max]);
-    if (count < c->operands_min && !asked.question)
+    if (count < c->operands_min && !requested.question)
         return gw_fail(why, GW_EINVAL, "%s: missing operand; usage: %s %s",
                        c->name, command_typed(c, words), c->operands);
     return GW_OK;
@@ -117,11 +118,11 @@ static enum gw_err parse(int count, char **list, char **operands,
 {
     struct words words = {.count = count, .list = list, .command = the_command};
     struct item item;
-    bool command_seen = command_unnamed(the_command);
+    bool has_command = command_unnamed(the_command);
     *operand_count = 0;
     while (words_next(&words, &item) != ITEM_END) {
-        if (item.kind == ITEM_OPERAND && !command_seen)
-            command_seen = true;
+        if (item.kind == ITEM_OPERAND && !has_command)
+            has_command = true;
         else if (item.kind == ITEM_OPERAND)
             operands[(*operand_count)++] = list[words.next - 1];
         else if (apply_option(&item, why))
@@ -140,9 +141,9 @@ static int run_command(int count, char **list)
     if (!operands)
         return complain_with(GW_ENOMEM, "%d words", count);
     bool wrong = parse(count, list, operands, &operand_count, &why) ||
-                 (!asked.question && key_check(the_command, &why)) ||
-                 (!asked.question && gw_kernels_check(&why)) ||
-                 (!asked.question && gw__log_check(&why));
+                 (!requested.question && key_check(the_command, &why)) ||
+                 (!requested.question && gw_kernels_check(&why)) ||
+                 (!requested.question && gw__log_check(&why));
     if (!wrong && the_command->computes && !in_shell)
         computing_begin();
     int status =
@@ -183,14 +184,14 @@ static enum gw_err choose_command(const char *name, int count,
                                   struct gw_error *why)
 {
     bool silence = !name && count == 0 && unnamed == the_tool->only;
-    the_command = silence                   ? NULL
-                  : !name && asked.question ? the_tool->answer
-                                            : unnamed;
+    the_command = silence                       ? NULL
+                  : !name && requested.question ? the_tool->answer
+                                                : unnamed;
     if (!name || !command_find(name, &the_command, why))
         return GW_OK;
-    bool taken = unnamed && (unnamed == the_tool->only || is_file(name));
-    the_command = taken ? unnamed : NULL;
-    return taken ? GW_OK : why->code;
+    bool is_operand = unnamed && (unnamed == the_tool->only || is_file(name));
+    the_command = is_operand ? unnamed : NULL;
+    return is_operand ? GW_OK : why->code;
 }
 
 /* `unnamed` runs when no command is named. */
@@ -198,15 +199,15 @@ static int dispatch(int count, char **list, const struct command *unnamed)
 {
     const char *name = survey(count, list);
     struct gw_error why;
-    if (asked.version)
-        return say_version();
+    if (requested.version)
+        return print_version();
     if (choose_command(name, count, unnamed, &why))
         return complain(&why);
-    if (asked.help_long || asked.help_short) {
+    if (requested.help_long || requested.help_short) {
         if (the_command && (name || the_command != the_tool->shell))
-            help_command(stdout, the_command, asked.help_long);
+            help_command(stdout, the_command, requested.help_long);
         else
-            help_tool(stdout, asked.help_long);
+            help_tool(stdout, requested.help_long);
         return 0;
     }
     return the_command ? run_command(count, list) : nothing_to_do(count, list);
@@ -216,7 +217,7 @@ int tool_main(const struct tool *tool, int argc, char **argv)
 {
     the_tool = tool;
     the_command = NULL;
-    asked = (struct asked){0};
+    requested = (struct requested){0};
     setlocale(LC_CTYPE, ""); /* widths of UTF-8; numbers stay as in C */
     signals_catch();
     files_allow();

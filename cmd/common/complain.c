@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static struct gw_error first;
-static const char *at_place;
+static const char *error_prefix;
 static bool quiet, under_engine;
 
 void complain_quietly(void)
@@ -46,8 +46,8 @@ void complaint_clear(void)
 
 const char *complain_at(const char *place)
 {
-    const char *before = at_place;
-    at_place = place;
+    const char *before = error_prefix;
+    error_prefix = place;
     return before;
 }
 
@@ -57,8 +57,8 @@ int complain(const struct gw_error *error)
     char text[4 * sizeof launched.text];
     gw_fail(&launched, error->code, "%s",
             error->text); /* with the code's text */
-    if (at_place)
-        gw_wrap(&launched, launched.code, "%s", at_place);
+    if (error_prefix)
+        gw_wrap(&launched, launched.code, "%s", error_prefix);
     bool red = color_on(STDERR_FILENO);
     progress("%s", "");
     output_flush(stdout);
@@ -72,7 +72,7 @@ int complain(const struct gw_error *error)
 }
 
 /* One line at once: it may come from any thread. */
-static void say_notice(void *context, const char *sentence)
+static void print_notice(void *context, const char *sentence)
 {
     char text[1024], line[1200];
     (void)context;
@@ -85,7 +85,7 @@ static void say_notice(void *context, const char *sentence)
 
 void notices_on_stderr(void)
 {
-    gw_notice_to(say_notice, NULL);
+    gw_notice_to(print_notice, NULL);
 }
 
 int complain_with(enum gw_err code, const char *format, ...)

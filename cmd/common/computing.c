@@ -28,7 +28,7 @@
 enum { PATIENCE_MS = 400, LAST_MS = 400, STACK_BYTES = 256 << 10 };
 
 static sem_t woken; /* by a signal, and by computing_end */
-static pthread_t watcher;
+static pthread_t monitor_thread;
 static bool begun; /* used by the command's thread only */
 static atomic_bool computing, ending;
 /* Held while the command and the watcher decide which of them ends the process.
@@ -56,7 +56,7 @@ static _Noreturn void end_here(void)
     atomic_store(&ending, true);
     exit_within(LAST_MS);
     int status = complain_with(GW_EINTR, "interrupted");
-    output_cut();
+    output_interrupt();
     _exit(status);
 }
 
@@ -90,7 +90,7 @@ static void *await_interrupt(void *unused)
 }
 
 /* Signals are delivered to other threads. */
-static bool start_watcher(void)
+static bool start_monitor(void)
 {
     sigset_t all, before;
     pthread_attr_t attributes;
@@ -98,7 +98,8 @@ static bool start_watcher(void)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&watcher, &attributes, await_interrupt, NULL);
+    int failed =
+        pthread_create(&monitor_thread, &attributes, await_interrupt, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return !failed;
@@ -109,7 +110,7 @@ void computing_begin(void)
     if (begun || sem_init(&woken, 0, 0))
         return;
     atomic_store(&computing, true);
-    begun = start_watcher();
+    begun = start_monitor();
     atomic_store(&computing, begun);
     signals_catch();
 }
@@ -122,7 +123,7 @@ void computing_end(void)
     atomic_store(&computing, false);
     pthread_mutex_unlock(&decision);
     sem_post(&woken);
-    pthread_join(watcher, NULL);
+    pthread_join(monitor_thread, NULL);
     begun = false;
     signals_catch();
 }

@@ -94,19 +94,19 @@ static const struct command *find_command(const char *name, bool whole)
 
 static enum gw_err unknown(const char *name, struct gw_error *why)
 {
-    struct suggestion near;
+    struct suggestion suggestion;
     char hint[96], valid[400];
     const struct command *command;
     for (const struct absent *a = the_tool->absent; a && a->name; a++)
         if (strcmp(a->name, name) == 0)
             return gw_fail(why, GW_EINVAL, "unknown command %s: %s", name,
                            a->instead);
-    suggestion_begin(&near, name);
+    suggestion_begin(&suggestion, name);
     for (unsigned i = 0; (command = command_at(i)); i++)
-        suggestion_offer(&near, command->name);
+        suggestion_offer(&suggestion, command->name);
     list_all(valid, sizeof valid);
     return gw_fail(why, GW_EINVAL, "unknown command \"%.60s\"%s (commands: %s)",
-                   name, suggestion_text(&near, hint), valid);
+                   name, suggestion_text(&suggestion, hint), valid);
 }
 
 enum gw_err command_find(const char *name, const struct command **command,

@@ -27,11 +27,11 @@ const char *command_typed(const struct command *command, char out[96]);
 /* ---- options (options.c) ---- */
 
 /* Requests such as `--help`, found before any value is checked. */
-struct asked {
+struct requested {
     bool help_long, help_short, version;
     bool question; /* the tool's */
 };
-extern struct asked asked;
+extern struct requested requested;
 /* The options that every command has; ends with name == NULL. */
 extern const struct option_spec common_specs[];
 
@@ -112,7 +112,7 @@ int output_finish(int status);
 /* For the watcher of computing.c: closes the document between two rows, or
  * writes one that reports the interruption. No output is possible afterwards.
  */
-void output_cut(void);
+void output_interrupt(void);
 
 /* ---- open files (files.c) ---- */
 

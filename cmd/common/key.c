@@ -38,18 +38,18 @@ static enum gw_err write_key(const char *path, struct gw_error *why)
     return GW_ESYS;
 }
 
-const char *key_given;
+const char *key_path;
 
 const char *key_file(void)
 {
-    const char *file = key_given ? key_given : getenv("GRADWIRE_KEY");
+    const char *file = key_path ? key_path : getenv("GRADWIRE_KEY");
     return file && *file ? file : NULL;
 }
 
-static bool takes_key(const struct command *command)
+static bool has_key_option(const struct command *command)
 {
     const struct option_spec *option = command->options;
-    while (option && option->name && option->target != &key_given)
+    while (option && option->name && option->target != &key_path)
         option++;
     return option && option->name;
 }
@@ -57,7 +57,7 @@ static bool takes_key(const struct command *command)
 enum gw_err key_check(const struct command *command, struct gw_error *why)
 {
     struct gw__zmq_key key;
-    if (!takes_key(command) || !key_file())
+    if (!has_key_option(command) || !key_file())
         return GW_OK;
     enum gw_err err = gw__zmq_key_read(key_file(), &key, why);
     explicit_bzero(&key, sizeof key);

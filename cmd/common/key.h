@@ -10,10 +10,10 @@
 #include "command.h"
 
 /* For the options of a command whose processes communicate. */
-extern const char *key_given;
+extern const char *key_path;
 /* clang-format off */
 #define KEY_OPTION                                                             \
-    {"key", 0, OPTION_TEXT, &key_given, "FILE",                                \
+    {"key", 0, OPTION_TEXT, &key_path, "FILE",                                \
      "Key file; connections are encrypted, and only holders of the key are "   \
      "accepted. Default: $GRADWIRE_KEY.",                                      \
      NULL}

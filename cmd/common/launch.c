@@ -37,7 +37,7 @@ enum {
     STOPPING_MS = 500,
     DRAINING_MS = 10000, /* under an engine, which has its own limit */
     LEAVING_MS = 10000,  /* freeing much memory on a busy machine is slow */
-    LOOK_MS = 10
+    POLL_INTERVAL_MS = 10
 };
 
 /* Sends SIGKILL to all in `ms`, unless that is due earlier already. */
@@ -86,7 +86,7 @@ static void signal_all(struct supervisor *s, int signal)
             signal_child(s, i, signal);
         if (signal != SIGKILL)
             continue;
-        s->endings[i].shot = true;
+        s->endings[i].killed = true;
         if (child->kind == CHILD_FAR && child->fd >= 0)
             hang_up(s, i);
         if (child->kind == CHILD_FAR)
@@ -153,12 +153,12 @@ static void on_frame(struct supervisor *s, unsigned rank,
     else if (frame->kind == FRAME_EVENTS && launch->on_event)
         on_events(launch, frame);
     else if (launch->launched && launch->launched->config.rank != 0)
-        s->heard_afar |= frame->kind == FRAME_REPORT;
+        s->rank0_receives |= frame->kind == FRAME_REPORT;
     else if (frame->kind == FRAME_REPORT && launch->on_report)
         launch->on_report(launch->context, rank, frame->data, frame->bytes);
 }
 
-static enum gw_err take_frames(struct supervisor *s, unsigned rank,
+static enum gw_err read_frames(struct supervisor *s, unsigned rank,
                                struct gw_error *why)
 {
     struct frame frame;
@@ -187,8 +187,8 @@ static bool listen_to(struct supervisor *s, unsigned rank)
     struct gw_error why;
     enum gw_err code = frames_pull(&child->frames, child->fd, &why);
     if (code == GW_OK)
-        child->heard_ns = s->attention.clock_ns;
-    if (code == GW_OK && take_frames(s, rank, &why) == GW_PENDING)
+        child->last_frame_ns = s->attention.clock_ns;
+    if (code == GW_OK && read_frames(s, rank, &why) == GW_PENDING)
         return true;
     if (code == GW_ECLOSED)
         hang_up(s, rank);
@@ -199,7 +199,7 @@ static bool listen_to(struct supervisor *s, unsigned rank)
     return false;
 }
 
-static bool ended_well(const struct ending *ending)
+static bool has_succeeded(const struct ending *ending)
 {
     return ending->reported && WIFEXITED(ending->status) &&
            WEXITSTATUS(ending->status) == 0;
@@ -207,7 +207,7 @@ static bool ended_well(const struct ending *ending)
 
 /* The only result of a program is its exit status. The processes it started are
  * killed. */
-static void bury_program(struct supervisor *s, unsigned rank)
+static void finish_program(struct supervisor *s, unsigned rank)
 {
     struct ending *ending = &s->endings[rank];
     int *first = s->launch->program_status;
@@ -218,7 +218,7 @@ static void bury_program(struct supervisor *s, unsigned rank)
     if (ending->status == 0) {
         ending->reported = true;
         s->reported++;
-    } else if (first && *first == 0 && !ending->shot) {
+    } else if (first && *first == 0 && !ending->killed) {
         *first = WIFEXITED(ending->status) ? WEXITSTATUS(ending->status)
                                            : 128 + WTERMSIG(ending->status);
     }
@@ -239,8 +239,8 @@ static void reap(struct supervisor *s, int flags)
         if (s->children[i].fd >= 0)
             hang_up(s, i);
         if (s->launch->program)
-            bury_program(s, i);
-        if (!ended_well(ending) && matters(s, i))
+            finish_program(s, i);
+        if (!has_succeeded(ending) && matters(s, i))
             end_within(s, CLOSE_MS);
     }
 }
@@ -256,27 +256,27 @@ static void take_signals(struct supervisor *s)
 
 static int poll_timeout_ms(const struct supervisor *s)
 {
-    int look_ms = attention_wait_ms(&s->attention);
+    int wait_ms = attention_wait_ms(&s->attention);
     if (s->kill_at_ns == 0)
-        return s->launch->look ? LOOK_MS : look_ms;
+        return s->launch->on_poll ? POLL_INTERVAL_MS : wait_ms;
     uint64_t now = gw_now_ns();
     if (now >= s->kill_at_ns)
         return 0;
     int kill_ms = (int)((s->kill_at_ns - now) / 1000000) + 1;
-    return look_ms >= 0 && look_ms < kill_ms ? look_ms : kill_ms;
+    return wait_ms >= 0 && wait_ms < kill_ms ? wait_ms : kill_ms;
 }
 
 /* A rank that has given its result owes no further signs of life. */
-static void look_for_silence(struct supervisor *s)
+static void check_silence(struct supervisor *s)
 {
-    attention_look(&s->attention, gw_now_ns());
+    attention_update(&s->attention, gw_now_ns());
     for (unsigned i = 0; i < s->launch->ranks; i++) {
         struct ending *ending = &s->endings[i];
         if (s->children[i].ended || ending->reported ||
             s->children[i].kind != CHILD_HERE || ending->silent_ms > 0)
             continue;
         unsigned silences = attention_confirms_dead(
-            &s->attention, s->children[i].heard_ns, ending->pid);
+            &s->attention, s->children[i].last_frame_ns, ending->pid);
         if (silences == 0)
             continue;
         ending->silent_ms = silences * s->launch->silence_ms;
@@ -286,11 +286,11 @@ static void look_for_silence(struct supervisor *s)
     }
 }
 
-static void call_look(struct supervisor *s)
+static void call_on_poll(struct supervisor *s)
 {
     const struct launch *launch = s->launch;
-    if (launch->look && s->kill_at_ns == 0 &&
-        launch->look(launch->context, &s->error))
+    if (launch->on_poll && s->kill_at_ns == 0 &&
+        launch->on_poll(launch->context, &s->error))
         end_within(s, 0);
 }
 
@@ -351,8 +351,8 @@ static void wait_and_serve(struct supervisor *s)
     if (ready > 0 && any_update(afar, callers))
         answer_callers(s);
     take_signals(s);
-    look_for_silence(s);
-    call_look(s);
+    check_silence(s);
+    call_on_poll(s);
 }
 
 /* Runs until every started child has been waited for. */
@@ -381,7 +381,8 @@ static enum gw_err run_ranks(struct supervisor *s, struct gw_error *why)
         return gw_fail(why, GW_EINTR, "interrupted");
     if (s->error.code)
         return gw_fail(why, s->error.code, "%s", s->error.text);
-    if (launched && s->heard_afar && s->endings[launched->config.rank].reported)
+    if (launched && s->rank0_receives &&
+        s->endings[launched->config.rank].reported)
         complain_quietly(); /* rank 0 reports it for all */
     return verdict_of(s->endings, s->launch->expendable ? 1 : s->launch->ranks,
                       rank_name(s->launch), why);
@@ -401,7 +402,7 @@ enum gw_err launch_run(const struct launch *launch, struct gw_error *why)
     if (launch->launched)
         complain_at(NULL); /* from here on sentences name the rank themselves */
     enum gw_err code = supervisor_init(&s, launch, why);
-    if (!code && interrupted) /* a signal before signals_take */
+    if (!code && interrupted) /* a signal before signals_acquire */
         code = gw_fail(why, GW_EINTR, "interrupted");
     if (!code)
         code = run_ranks(&s, why);

@@ -35,7 +35,7 @@ struct launch {
     bool no_comm; /* rank_main gets no communicator: NULL */
     /* Not NULL: runs in the supervisor every 10 ms, once all ranks have been
      * forked. Its error ends the run. */
-    enum gw_err (*look)(void *context, struct gw_error *why);
+    enum gw_err (*on_poll)(void *context, struct gw_error *why);
     const char *wire;
     uint64_t timeout_ns; /* an op without progress; 0: the library's default */
     const char *interface;

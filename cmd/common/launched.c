@@ -28,7 +28,7 @@ static const struct field fields[] = {
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-static void list_seen(const struct gw_launch_env *env, char text[128])
+static void list_sources(const struct gw_launch_env *env, char text[128])
 {
     size_t used = 0;
     snprintf(text, 128, "none");
@@ -56,11 +56,11 @@ static void explain_interface(struct output *output, struct launched *launched)
     struct gw_error why = {.code = GW_OK};
     const char *wire = NULL;
     bool option = launch_options.interface != NULL;
-    bool said = option || getenv("GW_INTERFACE");
+    bool named = option || getenv("GW_INTERFACE");
     bool known =
         !configure(launched, &wire, &why) && launched->config.interface;
-    const char *how = said ? "the interface that it names"
-                           : "the interface that leads to the rendezvous";
+    const char *how = named ? "the interface that it names"
+                            : "the interface that leads to the rendezvous";
     if (why.code)
         how = why.text;
     else if (!known)
@@ -68,9 +68,9 @@ static void explain_interface(struct output *output, struct launched *launched)
     output_row(output, (union value[FIELD_COUNT]){
                            {.text = "interface"},
                            {.text = known ? launched->config.interface : NULL},
-                           {.text = option ? "--interface"
-                                    : said ? "GW_*"
-                                           : "kernel"},
+                           {.text = option  ? "--interface"
+                                    : named ? "GW_*"
+                                            : "kernel"},
                            {.text = how}});
 }
 
@@ -78,14 +78,14 @@ static enum gw_err explain(struct launched *launched, struct gw_error *why)
 {
     const struct gw_launch_env *env = &launched->env;
     struct output *output;
-    char seen[128];
+    char sources[128];
     enum gw_err err = output_begin("gradwire place", common.output, fields,
                                    FIELD_COUNT, &output, why);
     if (err)
         return err;
-    list_seen(env, seen);
+    list_sources(env, sources);
     output_collect(output);
-    output_note_text(output, "seen", seen);
+    output_note_text(output, "seen", sources);
     output_note_text(output, "chosen", gw_launch_source_name(env->source));
     output_note_text(output, "mode", mode_of(env));
     for (enum gw_launch_env_field f = 0; f < GW_LAUNCH_FIELD_COUNT; f++) {
@@ -143,9 +143,9 @@ static enum gw_err configure(struct launched *launched, const char **wire,
  * others at once, so this process must not be the second to end. */
 static void leave_it_to_rank_0(void)
 {
-    const struct timespec time_to_speak = {.tv_nsec = 300 * 1000000};
+    const struct timespec report_time = {.tv_nsec = 300 * 1000000};
     complain_quietly();
-    nanosleep(&time_to_speak, NULL);
+    nanosleep(&report_time, NULL);
 }
 
 static enum gw_err join_launcher(struct launched *launched, unsigned *ranks,
@@ -153,7 +153,7 @@ static enum gw_err join_launcher(struct launched *launched, unsigned *ranks,
 {
     const struct gw_launch_env *env = &launched->env;
     static char name[32];
-    bool other = *ranks != RANKS_UNSAID && *ranks != env->size;
+    bool other = *ranks != RANKS_UNSET && *ranks != env->size;
     if (other && env->rank != 0)
         leave_it_to_rank_0();
     if (other)
@@ -196,7 +196,7 @@ enum gw_err launched_begin(unsigned *ranks, unsigned ranks_default,
         *found = &launched;
         return join_launcher(&launched, ranks, wire, why);
     }
-    *ranks = *ranks != RANKS_UNSAID ? *ranks : ranks_default;
+    *ranks = *ranks != RANKS_UNSET ? *ranks : ranks_default;
     *wire = *wire ? *wire : "shm";
     return GW_OK;
 }

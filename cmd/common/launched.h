@@ -26,7 +26,7 @@ struct launch_options {
 extern struct launch_options launch_options;
 
 /* clang-format off */
-#define PLACED_OPTIONS                                                         \
+#define LAUNCHER_OPTIONS                                                       \
     {"alone", 0, OPTION_FLAG, &launch_options.alone, NULL,                     \
      "Start ranks here, even under mpirun, srun or another launcher.", NULL},  \
     {"explain-env", 0, OPTION_FLAG, &launch_options.explain, NULL,             \
@@ -40,10 +40,10 @@ extern struct launch_options launch_options;
 /* clang-format on */
 
 /* The value of --ranks when it is not given. */
-enum { RANKS_UNSAID = INT32_MAX };
+enum { RANKS_UNSET = INT32_MAX };
 
 /* Finds the place of this process. Alone: *placed is NULL, and *ranks and *wire
- * get their defaults (`ranks_default`, "shm") where they are RANKS_UNSAID or
+ * get their defaults (`ranks_default`, "shm") where they are RANKS_UNSET or
  * NULL. Under an engine, *placed is the place of this rank, *ranks the number
  * of ranks that the engine has started, and *wire "shm" or, between hosts,
  * "tcp". From then on only rank 0 prints. GW_PENDING: --explain-env has been
@@ -55,7 +55,7 @@ launched_begin(unsigned *ranks, unsigned ranks_default, const char **wire,
 
 /* Do the reports of all ranks arrive here: is there no engine, or is this rank
  * 0? Only then may files be written. */
-static inline bool launched_hears(const struct launched *launched)
+static inline bool launched_receives(const struct launched *launched)
 {
     return !launched || launched->config.rank == 0;
 }

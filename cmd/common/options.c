@@ -17,7 +17,7 @@ struct common_options common = {
     .color = "auto",
     .seed = 1,
 };
-struct asked asked;
+struct requested requested;
 
 const struct option_spec common_specs[] = {
     {"output", 'o', OPTION_CHOICE, &common.output, "FORMAT",
@@ -30,9 +30,9 @@ const struct option_spec common_specs[] = {
      "Colour: auto, always or never.", "auto|always|never"},
     {"verbose", 'v', OPTION_FLAG, &common.verbose, NULL,
      "Show all columns and more messages.", NULL},
-    {"help", 'h', OPTION_FLAG, &asked.help_long, NULL,
+    {"help", 'h', OPTION_FLAG, &requested.help_long, NULL,
      "Show this help with examples and defaults; -h shows a short form.", NULL},
-    {"version", 0, OPTION_FLAG, &asked.version, NULL,
+    {"version", 0, OPTION_FLAG, &requested.version, NULL,
      "Show the versions of the tool and of libzmq.", NULL},
     {0},
 };
@@ -119,18 +119,19 @@ static enum gw_err assign_choice(const struct option_spec *spec,
                                  const char *typed, const char *text,
                                  struct gw_error *why)
 {
-    struct suggestion near;
+    struct suggestion suggestion;
     char word[64], hint[96];
-    suggestion_begin(&near, text);
+    suggestion_begin(&suggestion, text);
     for (const char *rest = spec->choices; choice_next(&rest, word);) {
         if (strcmp(word, text) == 0) {
             *(const char **)spec->target = text;
             return GW_OK;
         }
-        suggestion_offer(&near, word);
+        suggestion_offer(&suggestion, word);
     }
     return gw_fail(why, GW_EINVAL, "%s must be one of %s, not \"%.60s\"%s",
-                   typed, spec->choices, text, suggestion_text(&near, hint));
+                   typed, spec->choices, text,
+                   suggestion_text(&suggestion, hint));
 }
 
 /* A list is somebody's until the process ends. */

@@ -230,7 +230,7 @@ static void write_failure(void)
 }
 
 /* Keeps the lock, unlike output_end, so that no output can follow. */
-void output_cut(void)
+void output_interrupt(void)
 {
     FILE *file = target ? target : stdout;
     flockfile(file);
@@ -242,7 +242,8 @@ void output_cut(void)
     output_flush(file);
 }
 
-/* The watcher may be about to call output_cut: it must find this document. */
+/* The watcher may be about to call output_interrupt: it must find this
+ * document. */
 static void end_with_failure(void)
 {
     FILE *file = target ? target : stdout;
@@ -252,7 +253,7 @@ static void end_with_failure(void)
     funlockfile(file);
 }
 
-/* The watcher may be about to call output_cut. */
+/* The watcher may be about to call output_interrupt. */
 static void forget_documents(void)
 {
     FILE *file = target ? target : stdout;

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum gw_err signals_take(struct signal_file *file, struct gw_error *why)
+enum gw_err signals_acquire(struct signal_file *file, struct gw_error *why)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigset_t mask;

@@ -20,8 +20,8 @@ struct signal_file {
     sigset_t before; /* the mask until then */
 };
 /* GW_ESYS, and nothing is taken. */
-GW_MUST_CHECK enum gw_err signals_take(struct signal_file *file,
-                                       struct gw_error *why);
+GW_MUST_CHECK enum gw_err signals_acquire(struct signal_file *file,
+                                          struct gw_error *why);
 /* The number of the next signal; 0: none. */
 int signals_next(const struct signal_file *file);
 void signals_release(struct signal_file *file);

@@ -21,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100, LINGER_MS = 200, ANSWER_MAX = 64 << 20 };
+enum { POLL_INTERVAL_MS = 100, LINGER_MS = 200, ANSWER_MAX = 64 << 20 };
 #define HELLO_NS UINT64_C(10000000000)
 
 /* ---- is the supervisor alive? ---- */
@@ -128,7 +128,7 @@ enum gw_err rpc_client_connect(struct rpc_client *client, int type,
 static enum gw_err greet(struct rpc_client *client, struct gw_error *why)
 {
     json_t *answer = NULL, *data;
-    enum gw_err code = rpc_client_ask(
+    enum gw_err code = rpc_client_request(
         client, json_pack("{s:s}", "verb", "hello"), HELLO_NS, &answer, why);
     if (code)
         return code;
@@ -163,12 +163,13 @@ enum gw_err rpc_client_open(const char *name, struct rpc_client **out,
         return gw_fail(why, GW_ENOMEM, "no memory to attach");
     client->pidfd = client->epoll = -1;
     snprintf(client->run, sizeof client->run, "%s", strrchr(real, '/') + 1);
-    code = read_endpoint(client->run, directory, client->asks_at, why);
+    code = read_endpoint(client->run, directory, client->request_endpoint, why);
     if (!code) {
         code = gw__zmq_context_new(1, 0, 0, &client->context, why);
         if (!code)
-            code = rpc_client_connect(client, ZMQ_DEALER, client->asks_at,
-                                      &client->asks, why);
+            code =
+                rpc_client_connect(client, ZMQ_DEALER, client->request_endpoint,
+                                   &client->request_socket, why);
     }
     if (!code)
         code = greet(client, why);
@@ -184,8 +185,8 @@ void rpc_client_close(struct rpc_client **client)
     if (!a)
         return;
     rpc_client_events_close(a);
-    if (a->asks)
-        zmq_close(a->asks);
+    if (a->request_socket)
+        zmq_close(a->request_socket);
     if (a->context)
         zmq_ctx_term(a->context);
     if (a->pidfd >= 0)
@@ -204,11 +205,12 @@ const char *rpc_client_run(const struct rpc_client *client)
 static enum gw_err send_request(struct rpc_client *client, json_t *request,
                                 struct gw_error *why)
 {
-    json_object_set_new(request, "id", json_integer(++client->asked));
+    json_object_set_new(request, "id", json_integer(++client->request_id));
     char *text = json_dumps(request, JSON_COMPACT);
     if (!text)
         return gw_fail(why, GW_EINVAL, "the request is not valid JSON");
-    int sent = zmq_send(client->asks, text, strlen(text), ZMQ_DONTWAIT);
+    int sent =
+        zmq_send(client->request_socket, text, strlen(text), ZMQ_DONTWAIT);
     free(text);
     return sent < 0 ? gw_fail(why, GW_EUNREACH, "run %s: %s", client->run,
                               zmq_strerror(errno))
@@ -216,16 +218,17 @@ static enum gw_err send_request(struct rpc_client *client, json_t *request,
 }
 
 /* The answer to the current request, if it has arrived. */
-static json_t *take_answer(struct rpc_client *client)
+static json_t *receive_answer(struct rpc_client *client)
 {
     zmq_msg_t message;
     json_t *answer = NULL;
     zmq_msg_init(&message);
-    while (!answer && zmq_msg_recv(&message, client->asks, ZMQ_DONTWAIT) >= 0) {
+    while (!answer &&
+           zmq_msg_recv(&message, client->request_socket, ZMQ_DONTWAIT) >= 0) {
         answer =
             json_loadb(zmq_msg_data(&message), zmq_msg_size(&message), 0, NULL);
         json_t *id = json_object_get(answer, "id");
-        if (answer && json_integer_value(id) != client->asked) {
+        if (answer && json_integer_value(id) != client->request_id) {
             json_decref(answer);
             answer = NULL;
         }
@@ -240,7 +243,8 @@ static json_t *take_answer(struct rpc_client *client)
 static bool is_dead(const struct rpc_client *client)
 {
     return client->pidfd < 0
-               ? rpc_client_knock(client->run, client->asks_at, NULL) != GW_OK
+               ? rpc_client_knock(client->run, client->request_endpoint,
+                                  NULL) != GW_OK
                : rpc_client_dead(client);
 }
 
@@ -248,12 +252,12 @@ static enum gw_err await(struct rpc_client *client, uint64_t deadline_ns,
                          json_t **answer, struct gw_error *why)
 {
     zmq_pollitem_t items[] = {
-        {.socket = client->asks, .events = ZMQ_POLLIN},
+        {.socket = client->request_socket, .events = ZMQ_POLLIN},
         {.fd = client->pidfd, .events = ZMQ_POLLIN},
     };
     for (;;) {
         bool dead = is_dead(client); /* its last answers still count */
-        *answer = take_answer(client);
+        *answer = receive_answer(client);
         if (*answer)
             return GW_OK;
         if (dead)
@@ -265,13 +269,13 @@ static enum gw_err await(struct rpc_client *client, uint64_t deadline_ns,
                            "run %s: the supervisor does not answer",
                            client->run);
         zmq_poll(items, client->pidfd >= 0 ? 2 : 1,
-                 rpc_client_ms(deadline_ns, LOOK_MS));
+                 rpc_client_ms(deadline_ns, POLL_INTERVAL_MS));
     }
 }
 
-enum gw_err rpc_client_ask(struct rpc_client *client, json_t *request,
-                           uint64_t timeout_ns, json_t **answer,
-                           struct gw_error *why)
+enum gw_err rpc_client_request(struct rpc_client *client, json_t *request,
+                               uint64_t timeout_ns, json_t **answer,
+                               struct gw_error *why)
 {
     uint64_t now = gw_now_ns();
     uint64_t deadline = timeout_ns > UINT64_MAX - now || timeout_ns == 0

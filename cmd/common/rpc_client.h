@@ -136,9 +136,9 @@ const char *rpc_client_run(const struct rpc_client *client);
 /* Steals `request`; `timeout_ns` 0: no limit. GW_OK with the answer, whatever
  * its code; else GW_ETIMEOUT, GW_EUNREACH when the supervisor dies meanwhile,
  * or GW_EINTR after Ctrl-C. */
-GW_MUST_CHECK enum gw_err rpc_client_ask(struct rpc_client *client,
-                                         json_t *request, uint64_t timeout_ns,
-                                         json_t **answer, struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+rpc_client_request(struct rpc_client *client, json_t *request,
+                   uint64_t timeout_ns, json_t **answer, struct gw_error *why);
 /* The same, but an answer with an error code is returned as this error. */
 GW_MUST_CHECK enum gw_err rpc_client_do(struct rpc_client *client,
                                         json_t *request, uint64_t timeout_ns,

@@ -73,15 +73,16 @@ void rpc_server_close(struct rpc_server *rpc)
 
 /* ---- requests ---- */
 
-bool rpc_server_next(struct rpc_server *rpc, struct asker *asker, json_t **json)
+bool rpc_server_next(struct rpc_server *rpc, struct requester *requester,
+                     json_t **json)
 {
     zmq_msg_t part;
-    size_t size = sizeof asker->identity;
+    size_t size = sizeof requester->identity;
     *json = NULL;
-    int got = zmq_recv(rpc->requests, asker->identity, size, ZMQ_DONTWAIT);
+    int got = zmq_recv(rpc->requests, requester->identity, size, ZMQ_DONTWAIT);
     if (got < 0)
         return false;
-    asker->bytes = (size_t)got < size ? (size_t)got : size;
+    requester->bytes = (size_t)got < size ? (size_t)got : size;
     zmq_msg_init(&part);
     bool whole = zmq_msg_recv(&part, rpc->requests, ZMQ_DONTWAIT) >= 0 &&
                  !zmq_msg_more(&part);
@@ -91,16 +92,16 @@ bool rpc_server_next(struct rpc_server *rpc, struct asker *asker, json_t **json)
            zmq_msg_recv(&part, rpc->requests, ZMQ_DONTWAIT) >= 0)
         ; /* the rest of an unknown message */
     zmq_msg_close(&part);
-    asker->id = json_integer_value(json_object_get(*json, "id"));
+    requester->id = json_integer_value(json_object_get(*json, "id"));
     return true;
 }
 
-void rpc_server_answer(struct rpc_server *rpc, const struct asker *asker,
-                       json_t *answer)
+void rpc_server_answer(struct rpc_server *rpc,
+                       const struct requester *requester, json_t *answer)
 {
-    json_object_set_new(answer, "id", json_integer(asker->id));
+    json_object_set_new(answer, "id", json_integer(requester->id));
     char *bytes = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
-    if (bytes && zmq_send(rpc->requests, asker->identity, asker->bytes,
+    if (bytes && zmq_send(rpc->requests, requester->identity, requester->bytes,
                           ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
         zmq_send(rpc->requests, bytes, strlen(bytes), ZMQ_DONTWAIT);
     free(bytes);

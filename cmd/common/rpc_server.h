@@ -20,7 +20,7 @@ struct rpc_server {
 };
 
 /* The sender of a request. */
-struct asker {
+struct requester {
     unsigned char identity[IDENTITY_MAX];
     size_t bytes;
     json_int_t id;
@@ -35,11 +35,11 @@ GW_MUST_CHECK enum gw_err rpc_server_open(struct rpc_server *rpc,
 void rpc_server_close(struct rpc_server *rpc);
 
 /* One request; false: none. *json is NULL for invalid JSON. */
-bool rpc_server_next(struct rpc_server *rpc, struct asker *asker,
+bool rpc_server_next(struct rpc_server *rpc, struct requester *requester,
                      json_t **json);
 /* Steals `answer`, to which it adds the number of the request. */
-void rpc_server_answer(struct rpc_server *rpc, const struct asker *asker,
-                       json_t *answer);
+void rpc_server_answer(struct rpc_server *rpc,
+                       const struct requester *requester, json_t *answer);
 
 /* Is this event one of those that a listener may do without: chunk by chunk, or
  * pass by pass? */

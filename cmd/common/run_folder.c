@@ -38,12 +38,12 @@ static void empty(int fd, unsigned depth)
             continue;
         if (unlinkat(fd, name, 0) == 0 || depth == DEPTH_MAX)
             continue;
-        int inner =
+        int subfolder =
             openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (inner < 0)
+        if (subfolder < 0)
             continue;
-        empty(inner, depth + 1);
-        close(inner);
+        empty(subfolder, depth + 1);
+        close(subfolder);
         unlinkat(fd, name, AT_REMOVEDIR);
     }
     closedir(entries);
@@ -124,8 +124,8 @@ static enum gw_err lock_folder(struct run_folder *folder, const char *runs,
 }
 
 /* Takes an unused name; if all are taken, one whose run has ended. */
-static enum gw_err take_any(struct run_folder *folder, const char *runs,
-                            struct gw_error *why)
+static enum gw_err lock_any_folder(struct run_folder *folder, const char *runs,
+                                   struct gw_error *why)
 {
     char name[RUN_NAME_MAX];
     uint64_t chance = gw_now_ns() / 1000;
@@ -150,7 +150,7 @@ enum gw_err run_folder_open(struct run_folder *folder, const char *name,
     if (mkdir(runs, 0700) != 0 && errno != EEXIST)
         return gw_fail_errno(why, "%s", runs);
     if (!name)
-        return take_any(folder, runs, why);
+        return lock_any_folder(folder, runs, why);
     enum gw_err code = lock_folder(folder, runs, name, false, why);
     if (code == GW_PENDING)
         return gw_fail(why, GW_EINVAL,

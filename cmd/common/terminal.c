@@ -17,7 +17,8 @@ static bool is_set(const char *name)
     return value && *value;
 }
 
-/* Open MPI gives rank 0 a terminal of its own, and prints its text elsewhere. */
+/* Open MPI gives rank 0 a terminal of its own, and prints its text
+ * elsewhere. */
 static bool is_relayed(void)
 {
     return is_set("OMPI_COMM_WORLD_RANK") || is_set("PMIX_RANK") ||
@@ -60,7 +61,7 @@ int terminal_columns(int fd)
 void progress(const char *format, ...)
 {
     static char shown[256];
-    char line[sizeof shown], seen[4 * sizeof shown];
+    char line[sizeof shown], escaped[4 * sizeof shown];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
@@ -68,7 +69,8 @@ void progress(const char *format, ...)
     if (strcmp(line, shown) == 0 || !capable_terminal(STDERR_FILENO))
         return;
     int room = terminal_columns(STDERR_FILENO) - 1;
-    fprintf(stderr, "\r\033[K%.*s", room, visible(line, seen, sizeof seen));
+    fprintf(stderr, "\r\033[K%.*s", room,
+            visible(line, escaped, sizeof escaped));
     fflush(stderr);
     memcpy(shown, line, sizeof shown);
 }

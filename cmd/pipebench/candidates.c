@@ -45,7 +45,7 @@ static enum gw_err add_file(struct candidate *candidate, const char *file,
                             const struct cost_options *options,
                             struct gw_error *why)
 {
-    static const struct schedule_source none = SCHEDULE_NOT_GIVEN;
+    static const struct schedule_source none = SCHEDULE_UNSET;
     candidate->name = file;
     if (schedule_get(file, &none, &candidate->schedule, why))
         return why->code;

@@ -16,7 +16,7 @@
 
 enum { STEPS_MAX = 1000 };
 
-static struct schedule_source source = SCHEDULE_NOT_GIVEN;
+static struct schedule_source source = SCHEDULE_UNSET;
 static struct cost_options cost_options;
 static const char *svg, *wire = "shm";
 static unsigned steps = 3;
@@ -125,17 +125,18 @@ static void draw_all(const struct candidates *candidates)
 {
     FILE *file = strcmp(common.output, "table") == 0 ? stdout : stderr;
     struct gantt_style style = gantt_style_of(file);
-    double span_us = 0, unit_us = (double)INFINITY;
+    double span_us = 0, shortest_pass_us = (double)INFINITY;
     for (unsigned i = 0; i < candidates->count; i++) {
         span_us = fmax(span_us, candidates->list[i].simulated->time_us);
-        unit_us = fmin(unit_us, candidates->list[i].costs.unit_us);
+        shortest_pass_us =
+            fmin(shortest_pass_us, candidates->list[i].costs.shortest_pass_us);
     }
     for (unsigned i = 0; i < candidates->count; i++) {
         const struct gantt gantt = {
             .schedule = candidates->list[i].schedule,
             .timeline = candidates->list[i].simulated,
             .span_us = span_us,
-            .unit_us = unit_us,
+            .shortest_pass_us = shortest_pass_us,
         };
         gantt_figure(file, &gantt, &style);
         fputc('\n', file);

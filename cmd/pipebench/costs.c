@@ -117,10 +117,10 @@ static enum gw_err read_times(const struct cost_options *options,
     return GW_OK;
 }
 
-static void shorten(double *unit_us, double us)
+static void shorten(double *shortest_us, double us)
 {
-    if (us > 0 && (*unit_us <= 0 || us < *unit_us))
-        *unit_us = us;
+    if (us > 0 && (*shortest_us <= 0 || us < *shortest_us))
+        *shortest_us = us;
 }
 
 /* Keeps the numbers that a run needs. */
@@ -180,9 +180,9 @@ enum gw_err costs_get(const struct cost_options *options,
             options->bandwidth ? 1e6 / (double)options->bandwidth : 0,
         .activation_bytes = options->bytes,
     };
-    shorten(&costs->unit_us, costs->forward_us);
-    shorten(&costs->unit_us, costs->input_us);
-    shorten(&costs->unit_us, costs->weight_us);
+    shorten(&costs->shortest_pass_us, costs->forward_us);
+    shorten(&costs->shortest_pass_us, costs->input_us);
+    shorten(&costs->shortest_pass_us, costs->weight_us);
     if (!err && (times->differ || times->listed))
         err = spread_costs(times, schedule, costs, why);
     free(times);

@@ -51,7 +51,7 @@ struct costs {
      * each stage. `listed`: they also differ otherwise. */
     double forward_us, input_us, weight_us, *slow;
     bool listed;
-    double unit_us; /* of the shortest kind of pass with a time */
+    double shortest_pass_us; /* of the shortest kind of pass with a time */
 };
 
 /* The costs for that schedule. Zeroed on error. GW_EINVAL names the option. */

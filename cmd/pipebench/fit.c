@@ -159,14 +159,14 @@ static double most_us(const struct fit_trials *trials)
 static void note_conditions(struct output *output,
                             const struct fit_trials *trials)
 {
-    bool told = times_text != NULL;
+    bool has_times = times_text != NULL;
     const struct size_options *o = &size_options;
     output_note_text(output, "schedule", o->schedule);
     output_note_integer(output, "stages", o->stages);
     output_note_integer(output, "batch", o->batch);
-    output_note_text(output, "work", told ? NULL : o->work);
+    output_note_text(output, "work", has_times ? NULL : o->work);
     output_note_text(output, "times",
-                     told          ? "given"
+                     has_times     ? "given"
                      : o->simulate ? "simulated"
                                    : "measured");
     if (trials->count == 0)
@@ -206,7 +206,7 @@ static enum gw_err report_fit(const struct fit_trials *trials,
 /* Fits, and measures the predicted sizes, unless times were given. */
 static enum gw_err fit(const struct size_bench *bench,
                        struct fit_trials *trials, struct fit_verdict *verdict,
-                       bool *judged, struct gw_error *why)
+                       bool *has_verdict, struct gw_error *why)
 {
     struct size_trial pair[2] = {{.size = 0}};
     enum gw_err err = times_text ? read_times(bench, pair, why)
@@ -220,8 +220,8 @@ static enum gw_err fit(const struct size_bench *bench,
         return err;
     if (measure_rest(bench, trials, why))
         return why->code;
-    fit_judge(trials, verdict);
-    *judged = true;
+    fit_evaluate(trials, verdict);
+    *has_verdict = true;
     return fit_accept(trials, verdict, why);
 }
 
@@ -231,16 +231,16 @@ static int run_fit(int operand_count, char **operands)
     struct size_bench bench;
     struct fit_trials trials = {.count = 0};
     struct fit_verdict verdict;
-    bool judged = false;
+    bool has_verdict = false;
     (void)operand_count;
     (void)operands;
     if (size_bench_init(&bench, &size_options, &why))
         return complain(&why);
-    enum gw_err err = fit(&bench, &trials, &verdict, &judged, &why);
+    enum gw_err err = fit(&bench, &trials, &verdict, &has_verdict, &why);
     progress("%s", "");
     if (err && err != GW_EINTR && trials.count == 0)
         return complain(&why);
-    if (report_fit(&trials, judged ? &verdict : NULL, err ? &why : NULL,
+    if (report_fit(&trials, has_verdict ? &verdict : NULL, err ? &why : NULL,
                    &unprinted) &&
         !err)
         return complain(&unprinted);

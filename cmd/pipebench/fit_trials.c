@@ -85,7 +85,7 @@ enum gw_err fit_trials_plan(const struct size_bench *bench,
     return GW_OK;
 }
 
-void fit_judge(const struct fit_trials *trials, struct fit_verdict *verdict)
+void fit_evaluate(const struct fit_trials *trials, struct fit_verdict *verdict)
 {
     *verdict = (struct fit_verdict){.best = trials->list};
     for (unsigned i = 0; i < trials->count; i++) {

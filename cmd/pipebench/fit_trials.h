@@ -43,7 +43,7 @@ struct fit_verdict {
                            as a share of the best time */
 };
 /* All trials are timed. */
-void fit_judge(const struct fit_trials *trials, struct fit_verdict *verdict);
+void fit_evaluate(const struct fit_trials *trials, struct fit_verdict *verdict);
 /* GW_OK: within a factor of 2 and 5 %. GW_EWRONG: not. GW_EUNSURE: not, but the
  * steps of one size differ by as much. The sentence names the reason. */
 GW_MUST_CHECK enum gw_err fit_accept(const struct fit_trials *trials,

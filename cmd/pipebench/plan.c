@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-static struct schedule_source source = SCHEDULE_NOT_GIVEN;
+static struct schedule_source source = SCHEDULE_UNSET;
 static const char *svg;
 static bool as_text;
 
@@ -42,12 +42,12 @@ static void pass_row(struct output *output, const struct gw_schedule *schedule,
                      size_t pass)
 {
     const struct gw_pass *what = &schedule->passes[pass];
-    char letter[2] = {gw_pass_symbol((enum gw_pass_kind)what->kind), 0};
+    char symbol[2] = {gw_pass_symbol((enum gw_pass_kind)what->kind), 0};
     output_row(output,
                (union value[]){
                    {.integer = stage},
                    {.integer = (int64_t)(pass - schedule->begin[stage])},
-                   {.text = letter},
+                   {.text = symbol},
                    {.integer = what->micro},
                    {.integer = what->chunk},
                    {.real = timeline->times[pass].begin_us},
@@ -94,13 +94,14 @@ static enum gw_err show_schedule(const struct gw_schedule *schedule,
 {
     struct gw_timeline *timeline;
     struct gantt_style style = gantt_style_of(stdout);
-    double unit_us = 1000.0 / schedule->chunks;
+    double pass_us = 1000.0 / schedule->chunks;
     const struct gw_pipe_costs costs = {
-        .forward_us = unit_us, .input_us = unit_us, .weight_us = unit_us};
+        .forward_us = pass_us, .input_us = pass_us, .weight_us = pass_us};
     if (gw_pipe_simulate(schedule, &costs, &timeline, why))
         return why->code;
-    const struct gantt gantt = {
-        .schedule = schedule, .timeline = timeline, .unit_us = unit_us};
+    const struct gantt gantt = {.schedule = schedule,
+                                .timeline = timeline,
+                                .shortest_pass_us = pass_us};
     const struct gantt_panel panel = {
         .title = schedule->name, .schedule = schedule, .predicted = timeline};
     enum gw_err err = GW_OK;

@@ -13,26 +13,26 @@ enum gw_err schedule_kind(const char *name,
                           const struct gw_schedule_kind **kind,
                           struct gw_error *why)
 {
-    struct suggestion near;
+    struct suggestion suggestion;
     char hint[96], valid[128] = "";
     *kind = gw_schedule_find(name);
     if (*kind)
         return GW_OK;
-    suggestion_begin(&near, name);
+    suggestion_begin(&suggestion, name);
     for (const struct gw_schedule_kind *const *k = gw_schedule_kinds(); *k;
          k++) {
         size_t used = strlen(valid);
-        suggestion_offer(&near, (*k)->name);
+        suggestion_offer(&suggestion, (*k)->name);
         snprintf(valid + used, sizeof valid - used, "%s%s", used ? ", " : "",
                  (*k)->name);
     }
     return gw_fail(why, GW_EINVAL,
                    "unknown schedule \"%.60s\"%s (schedules: %s; give a file "
                    "without --schedule)",
-                   name, suggestion_text(&near, hint), valid);
+                   name, suggestion_text(&suggestion, hint), valid);
 }
 
-static bool given(unsigned number)
+static bool is_set(unsigned number)
 {
     return number != UINT32_MAX;
 }
@@ -42,8 +42,8 @@ static enum gw_err load_schedule(const char *file,
                                  struct gw_schedule **schedule,
                                  struct gw_error *why)
 {
-    if (source->name || given(source->stages) || given(source->micros) ||
-        given(source->chunks))
+    if (source->name || is_set(source->stages) || is_set(source->micros) ||
+        is_set(source->chunks))
         return gw_fail(why, GW_EINVAL,
                        "%.100s defines its own stages and micro-batches; use "
                        "--schedule, --stages, --micro and --chunks only "
@@ -63,9 +63,9 @@ static enum gw_err make_schedule(const struct schedule_source *source,
     if (source->chunks == 0)
         return gw_fail(why, GW_EINVAL, "--chunks must be at least 1");
     return gw_schedule_make(
-        kind->name, given(source->stages) ? source->stages : STAGES_DEFAULT,
-        given(source->micros) ? source->micros : MICROS_DEFAULT,
-        given(source->chunks) ? source->chunks : 0, schedule, why);
+        kind->name, is_set(source->stages) ? source->stages : STAGES_DEFAULT,
+        is_set(source->micros) ? source->micros : MICROS_DEFAULT,
+        is_set(source->chunks) ? source->chunks : 0, schedule, why);
 }
 
 enum gw_err schedule_get(const char *file, const struct schedule_source *source,

@@ -15,7 +15,7 @@ struct schedule_source {
     const char *name;
     unsigned stages, micros, chunks;
 };
-#define SCHEDULE_NOT_GIVEN                                                     \
+#define SCHEDULE_UNSET                                                         \
     {                                                                          \
         NULL, UINT32_MAX, UINT32_MAX, UINT32_MAX                               \
     }

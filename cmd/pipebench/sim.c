@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-static struct schedule_source source = SCHEDULE_NOT_GIVEN;
+static struct schedule_source source = SCHEDULE_UNSET;
 static struct cost_options cost_options;
 static const char *svg, *events;
 static bool draw;
@@ -59,8 +59,9 @@ static void picture(const struct gw_schedule *schedule,
 {
     FILE *file = strcmp(common.output, "table") == 0 ? stdout : stderr;
     struct gantt_style style = gantt_style_of(file);
-    const struct gantt gantt = {
-        .schedule = schedule, .timeline = timeline, .unit_us = costs->unit_us};
+    const struct gantt gantt = {.schedule = schedule,
+                                .timeline = timeline,
+                                .shortest_pass_us = costs->shortest_pass_us};
     gantt_figure(file, &gantt, &style);
 }
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 /* An event and its place among those of the same time. */
-struct told {
+struct timed_event {
     struct gw_event event;
-    enum { OF_STAGE, OF_END, OF_BEGIN } turn;
+    enum { OF_STAGE, OF_END, OF_BEGIN } tie_order;
     size_t index;
 };
 
@@ -46,12 +46,12 @@ static unsigned held_after(const struct gw_pass *pass, unsigned held)
 /* Begin and end. A pass that takes no time ends after it began. */
 static void report_pass(const struct gw_schedule *schedule,
                         const struct gw_timeline *timeline, unsigned stage,
-                        size_t pass, unsigned held, struct told *told)
+                        size_t pass, unsigned held, struct timed_event *events)
 {
     const struct gw_pass *what = &schedule->passes[pass];
     const struct gw_pass_time *time = &timeline->times[pass];
-    told[0].turn = OF_BEGIN;
-    told[0].event = (struct gw_event){
+    events[0].tie_order = OF_BEGIN;
+    events[0].event = (struct gw_event){
         .time_ns = in_ns(time->begin_us),
         .kind = GW_EV_PASS_BEGIN,
         .rank = stage,
@@ -60,21 +60,22 @@ static void report_pass(const struct gw_schedule *schedule,
         .chunk = what->chunk,
         .value = what->kind,
     };
-    told[1] = told[0];
-    told[1].event.kind = GW_EV_PASS_END;
-    told[1].event.time_ns = in_ns(time->end_us);
-    told[1].event.bytes = held;
-    if (told[1].event.time_ns > told[0].event.time_ns)
-        told[1].turn = OF_END;
+    events[1] = events[0];
+    events[1].event.kind = GW_EV_PASS_END;
+    events[1].event.time_ns = in_ns(time->end_us);
+    events[1].event.bytes = held;
+    if (events[1].event.time_ns > events[0].event.time_ns)
+        events[1].tie_order = OF_END;
 }
 
 static void report_all(const struct gw_schedule *schedule,
-                       const struct gw_timeline *timeline, struct told *told)
+                       const struct gw_timeline *timeline,
+                       struct timed_event *events)
 {
-    struct told *next = told;
+    struct timed_event *next = events;
     for (unsigned s = 0; s < schedule->stages; s++) {
         unsigned held = 0;
-        next->turn = OF_STAGE;
+        next->tie_order = OF_STAGE;
         next++->event = of_stage(schedule, timeline, s);
         for (size_t i = schedule->begin[s]; i < schedule->begin[s + 1]; i++) {
             held = held_after(&schedule->passes[i], held);
@@ -82,21 +83,21 @@ static void report_all(const struct gw_schedule *schedule,
             next += 2;
         }
     }
-    for (struct told *t = told; t < next; t++)
-        t->index = (size_t)(t - told);
+    for (struct timed_event *t = events; t < next; t++)
+        t->index = (size_t)(t - events);
 }
 
 static int earlier(const void *a, const void *b)
 {
-    const struct told *x = a, *y = b;
+    const struct timed_event *x = a, *y = b;
     if (x->event.time_ns != y->event.time_ns)
         return x->event.time_ns < y->event.time_ns ? -1 : 1;
-    if (x->turn != y->turn)
-        return x->turn < y->turn ? -1 : 1;
+    if (x->tie_order != y->tie_order)
+        return x->tie_order < y->tie_order ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
 
-static enum gw_err write_all(const char *path, const struct told *told,
+static enum gw_err write_all(const char *path, const struct timed_event *events,
                              size_t count, struct gw_error *why)
 {
     struct gw_sink *sink = NULL;
@@ -105,7 +106,7 @@ static enum gw_err write_all(const char *path, const struct told *told,
         return gw_fail_errno(why, "%.200s", path);
     enum gw_err err = gw_sink_jsonl(file, 0, &sink, why);
     for (size_t i = 0; i < count && !err; i++)
-        gw_emit(sink, &told[i].event);
+        gw_emit(sink, &events[i].event);
     gw_sink_close(&sink);
     bool failed = ferror(file) != 0;
     failed = fclose(file) != 0 || failed;
@@ -125,12 +126,12 @@ enum gw_err sim_events_write(const char *path,
         return gw_fail(why, GW_EINVAL,
                        "%.200s: a step of %g us is too long for events", path,
                        timeline->time_us);
-    struct told *told = calloc(count, sizeof *told);
-    if (!told)
+    struct timed_event *events = calloc(count, sizeof *events);
+    if (!events)
         return gw_fail(why, GW_ENOMEM, "%zu events", count);
-    report_all(schedule, timeline, told);
-    qsort(told, count, sizeof *told, earlier);
-    enum gw_err err = write_all(path, told, count, why);
-    free(told);
+    report_all(schedule, timeline, events);
+    qsort(events, count, sizeof *events, earlier);
+    enum gw_err err = write_all(path, events, count, why);
+    free(events);
     return err;
 }

@@ -162,14 +162,14 @@ static enum gw_err measure_trial(const struct size_bench *bench,
     double *times_us = calloc(options->steps, sizeof *times_us);
     if (!times_us)
         return gw_fail(why, GW_ENOMEM, "%u steps", options->steps);
-    const struct measure job = {
+    const struct measure measure = {
         .schedule = schedule,
         .work = *work,
         .wire = options->wire,
         .steps = options->steps,
         .fastest = true,
     };
-    enum gw_err err = measure_steps(&job, &timeline, times_us, why);
+    enum gw_err err = measure_steps(&measure, &timeline, times_us, why);
     if (!err) {
         trial->time_us = timeline->time_us;
         trial->bubble = timeline->bubble_of_total;

@@ -14,19 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 200, REPLICAS_DEFAULT = 3 };
+enum { POLL_INTERVAL_MS = 200, REPLICAS_DEFAULT = 3 };
 
-static unsigned index_given, replicas, servers = 1, ring,
-                                       slots = GW_PS_SLOTS_MAX;
-static const char *directory, *raft_given;
+static unsigned controller_index, replicas, servers = 1, ring,
+                                            slots = GW_PS_SLOTS_MAX;
+static const char *directory, *raft_option;
 static bool accept_loss;
 
 static const struct option_spec options[] = {
-    {"index", 'i', OPTION_UNSIGNED, &index_given, "I",
+    {"index", 'i', OPTION_UNSIGNED, &controller_index, "I",
      "Index of this controller in --peers, from 0.", NULL},
-    {"peers", 'p', OPTION_TEXT, &join_given.controllers, "ENDPOINT,...",
+    {"peers", 'p', OPTION_TEXT, &join_options.controllers, "ENDPOINT,...",
      "Endpoints of all controllers, the same list for each.", NULL},
-    {"raft", 0, OPTION_TEXT, &raft_given, "HOST:PORT,...",
+    {"raft", 0, OPTION_TEXT, &raft_option, "HOST:PORT,...",
      "Endpoints of the controllers' logs. Default: the ports after those of "
      "--peers.",
      NULL},
@@ -85,9 +85,9 @@ static enum gw_err number_raft(char address[JOIN_ENDPOINT_MAX],
                                struct gw_error *why)
 {
     static const char tcp[] = "tcp://";
-    char given[sizeof tcp + JOIN_ENDPOINT_MAX], number[sizeof given];
-    snprintf(given, sizeof given, "%s%s", tcp, address);
-    if (gw__address_number(given, number, sizeof number, why))
+    char endpoint[sizeof tcp + JOIN_ENDPOINT_MAX], number[sizeof endpoint];
+    snprintf(endpoint, sizeof endpoint, "%s%s", tcp, address);
+    if (gw__address_number(endpoint, number, sizeof number, why))
         return gw_wrap(why, GW_EINVAL, "--raft");
     snprintf(address, JOIN_ENDPOINT_MAX, "%.*s", JOIN_ENDPOINT_MAX - 1,
              number + sizeof tcp - 1);
@@ -97,7 +97,7 @@ static enum gw_err number_raft(char address[JOIN_ENDPOINT_MAX],
 static enum gw_err split_raft(const struct join *join, struct addresses *a,
                               struct gw_error *why)
 {
-    const char *at = raft_given;
+    const char *at = raft_option;
     unsigned count = 0;
     for (; *at && count < JOIN_CONTROLLERS_MAX; count++) {
         size_t length = strcspn(at, ",");
@@ -118,34 +118,34 @@ static enum gw_err find_addresses(const struct join *join, struct addresses *a,
                                   struct gw_error *why)
 {
     char host[JOIN_ENDPOINT_MAX];
-    enum gw_err code = raft_given ? split_raft(join, a, why) : GW_OK;
+    enum gw_err code = raft_option ? split_raft(join, a, why) : GW_OK;
     for (unsigned c = 0; c < join->controller_count && !code; c++) {
-        if (!raft_given)
+        if (!raft_option)
             code = derive_raft(join->endpoints[c], join->controller_count == 1,
                                a->raft[c], why);
         a->list[c] = a->raft[c];
     }
-    join_host(join->endpoints[index_given], host);
+    join_host(join->endpoints[controller_index], host);
     snprintf(a->observer, sizeof a->observer, "tcp://%.90s:*", host);
     return code;
 }
 
-static enum gw_err watch_leader(struct controllers *controllers,
-                                struct gw_error *why)
+static enum gw_err monitor_leader(struct controllers *controllers,
+                                  struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     int leader = -1;
     while (!interrupted && !code) {
-        struct controllers_seen seen = controllers_look(controllers);
-        if (seen.leader != leader && common.verbose)
-            fprintf(stderr, "controller %d leads\n", seen.leader);
-        leader = seen.leader;
+        struct controllers_status status = controllers_get_status(controllers);
+        if (status.leader != leader && common.verbose)
+            fprintf(stderr, "controller %d leads\n", status.leader);
+        leader = status.leader;
         progress("%u servers, %u workers, %u of %u slots served, %u members in "
                  "the ring",
-                 seen.servers, seen.workers, seen.placed, seen.slots,
-                 seen.ring);
+                 status.servers, status.workers, status.assigned, status.slots,
+                 status.ring);
         controllers_admit(controllers);
-        controllers_wait(controllers, LOOK_MS);
+        controllers_wait(controllers, POLL_INTERVAL_MS);
         code = controllers_error(controllers, why);
     }
     return code;
@@ -153,10 +153,10 @@ static enum gw_err watch_leader(struct controllers *controllers,
 
 static enum gw_err check_index(const struct join *join, struct gw_error *why)
 {
-    if (index_given >= join->controller_count)
+    if (controller_index >= join->controller_count)
         return gw_fail(why, GW_EINVAL,
                        "--index %u: must be less than the number of peers, %u",
-                       index_given, join->controller_count);
+                       controller_index, join->controller_count);
     if (!directory)
         return gw_fail(why, GW_EINVAL,
                        "--dir is missing; name the directory of the log");
@@ -177,7 +177,7 @@ static int run_controller(int operand_count, char **operands)
     if (join_parse(&join, &why) || check_index(&join, &why) ||
         find_addresses(&join, &addresses, &why))
         return complain(&why);
-    const struct controllers_config config = {.index = index_given,
+    const struct controllers_config config = {.index = controller_index,
                                               .count = join.controller_count,
                                               .endpoints = join.endpoint_list,
                                               .raft = addresses.list,
@@ -185,7 +185,7 @@ static int run_controller(int operand_count, char **operands)
                                               .accept_loss = accept_loss,
                                               .observer = addresses.observer,
                                               .key_file = key_file(),
-                                              .insecure = join_given.insecure,
+                                              .insecure = join_options.insecure,
                                               .token = join.token,
                                               .slots = slots,
                                               .replicas = replicas,
@@ -196,8 +196,8 @@ static int run_controller(int operand_count, char **operands)
         struct gw_error damage = why;
         gw_fail(&why, code, "%s (--accept-loss)", damage.text);
     } else if (!code) {
-        join_ready("controller", join.endpoints[index_given]);
-        code = watch_leader(controllers, &why);
+        join_ready("controller", join.endpoints[controller_index]);
+        code = monitor_leader(controllers, &why);
     }
     progress("%s", "");
     controllers_stop(&controllers);

@@ -154,37 +154,37 @@ enum gw_err controllers_error(struct controllers *c, struct gw_error *why)
     return code;
 }
 
-struct controllers_seen controllers_look(struct controllers *c)
+struct controllers_status controllers_get_status(struct controllers *c)
 {
-    struct controllers_seen seen = {.leader = -1};
+    struct controllers_status status = {.leader = -1};
     unsigned leader = atomic_load(&c->leader);
     if (leader <= CONTROLLER_NODES && leader + COUNT_MAX > CONTROLLER_NODES)
-        seen.leader = (int)(CONTROLLER_NODES - leader);
+        status.leader = (int)(CONTROLLER_NODES - leader);
     gw__session_lock(&c->observer);
     const struct gw__membership_update *update = &c->observer.update;
     for (unsigned i = 0; i < update->ps_member_count; i++) {
-        seen.servers += update->ps_members[i].role == GW__SERVER;
-        seen.workers += update->ps_members[i].role == GW__WORKER;
+        status.servers += update->ps_members[i].role == GW__SERVER;
+        status.workers += update->ps_members[i].role == GW__WORKER;
     }
-    seen.ring = update->view.ring_count;
-    seen.slots = update->routes.slot_count;
-    for (unsigned s = 0; s < seen.slots; s++)
-        seen.placed += update->routes.slots[s].primary != GW__NO_NODE;
+    status.ring = update->view.ring_count;
+    status.slots = update->routes.slot_count;
+    for (unsigned s = 0; s < status.slots; s++)
+        status.assigned += update->routes.slots[s].primary != GW__NO_NODE;
     gw__session_unlock(&c->observer);
-    return seen;
+    return status;
 }
 
 /* A process that has just received its number starts again under it and sends
  * no heartbeat before. One that is admitted meanwhile is soon declared dead. */
-static bool have_settled(struct controllers *c)
+static bool joiners_are_stable(struct controllers *c)
 {
-    static const uint64_t settle_ns = 500000000;
+    static const uint64_t stable_ns = 500000000;
     uint64_t now_ns = gw_now_ns();
     if (c->joiners != c->observer.update.joiner_count) {
         c->joiners = c->observer.update.joiner_count;
         c->joiners_ns = now_ns;
     }
-    return now_ns - c->joiners_ns >= settle_ns;
+    return now_ns - c->joiners_ns >= stable_ns;
 }
 
 /* Each controller's observer requests it, repeatedly; the registry refuses late
@@ -194,7 +194,7 @@ void controllers_admit(struct controllers *c)
     struct gw__command command = {.kind = GW__CMD_ADMIT};
     gw__session_lock(&c->observer);
     const struct gw__membership_update *update = &c->observer.update;
-    bool due = have_settled(c) && c->config.ring > 0 &&
+    bool due = joiners_are_stable(c) && c->config.ring > 0 &&
                update->view.ring_count == 0 &&
                update->joiner_count >= c->config.ring;
     command.admit.ring_epoch = update->view.ring_epoch;

@@ -38,16 +38,17 @@ GW_MUST_CHECK enum gw_err controllers_error(struct controllers *controllers,
                                             struct gw_error *why);
 
 /* The state of the cluster as this process knows it. */
-struct controllers_seen {
+struct controllers_status {
     int leader; /* the leading controller; -1: none */
     unsigned servers, workers, ring;
-    unsigned slots, placed; /* slots with a primary */
+    unsigned slots, assigned; /* slots with a primary */
 };
-struct controllers_seen controllers_look(struct controllers *controllers);
+struct controllers_status
+controllers_get_status(struct controllers *controllers);
 /* To be called now and then: admits the members of an elastic ring once there
  * are enough of them. */
 void controllers_admit(struct controllers *controllers);
-/* Waits at most `ms` for a change that controllers_look may report. */
+/* Waits at most `ms` for a change that controllers_get_status may report. */
 void controllers_wait(struct controllers *controllers, unsigned ms);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct join_given join_given = {
+struct join_options join_options = {
     .wire = "tcp",
     .node = GW_PS_ANY,
 };
@@ -22,16 +22,16 @@ struct join_given join_given = {
 static enum gw_err parse_token(struct join *join, struct gw_error *why)
 {
     char *end;
-    if (!join_given.name)
-        join_given.name = getenv("GW_CLUSTER");
-    if (!join_given.name)
-        join_given.name = "gradwire";
-    if (!join_given.token) {
-        join->token = gw_hash(join_given.name, strlen(join_given.name), 0);
+    if (!join_options.name)
+        join_options.name = getenv("GW_CLUSTER");
+    if (!join_options.name)
+        join_options.name = "gradwire";
+    if (!join_options.token) {
+        join->token = gw_hash(join_options.name, strlen(join_options.name), 0);
         return GW_OK;
     }
-    size_t digits = strspn(join_given.token, "0123456789abcdefABCDEF");
-    join->token = strtoull(join_given.token, &end, 16);
+    size_t digits = strspn(join_options.token, "0123456789abcdefABCDEF");
+    join->token = strtoull(join_options.token, &end, 16);
     if (digits > 0 && digits <= 16 && !*end)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
@@ -40,7 +40,7 @@ static enum gw_err parse_token(struct join *join, struct gw_error *why)
 
 static enum gw_err parse_controllers(struct join *join, struct gw_error *why)
 {
-    const char *list = join_given.controllers;
+    const char *list = join_options.controllers;
     struct gw__controllers read;
     join->by_engine = !list && getenv("GW_CONTROLLERS");
     if (join->by_engine) {
@@ -76,10 +76,10 @@ void join_host(const char *endpoint, char host[JOIN_ENDPOINT_MAX])
  * controllers. */
 static enum gw_err choose_listen(struct join *join, struct gw_error *why)
 {
-    if (join_given.listen)
-        return gw__address_bindable(join_given.listen, join->listen,
+    if (join_options.listen)
+        return gw__address_bindable(join_options.listen, join->listen,
                                     sizeof join->listen, why);
-    return gw__listen_towards(join->endpoints[0], join_given.interface,
+    return gw__listen_towards(join->endpoints[0], join_options.interface,
                               join->listen, why);
 }
 
@@ -88,15 +88,16 @@ enum gw_err join_parse(struct join *join, struct gw_error *why)
     *join = (struct join){.token = 0};
     if (parse_token(join, why) || parse_controllers(join, why))
         return why->code;
-    if (join_given.node != GW_PS_ANY && join_given.node >= OBSERVER_NODES - 4)
+    if (join_options.node != GW_PS_ANY &&
+        join_options.node >= OBSERVER_NODES - 4)
         return gw_fail(why, GW_EINVAL, "--node must be from 0 to %d, not %u",
-                       OBSERVER_NODES - 5, join_given.node);
+                       OBSERVER_NODES - 5, join_options.node);
     if (choose_listen(join, why))
         return why->code;
     join_host(join->listen, join->interface);
-    if (join_given.interface)
+    if (join_options.interface)
         snprintf(join->interface, sizeof join->interface, "%.100s",
-                 join_given.interface);
+                 join_options.interface);
     return GW_OK;
 }
 

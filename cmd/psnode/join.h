@@ -14,39 +14,39 @@
 enum { JOIN_CONTROLLERS_MAX = 5, JOIN_ENDPOINT_MAX = 112 };
 
 /* The values of the options. */
-struct join_given {
+struct join_options {
     const char *controllers; /* --join, or --peers: endpoints with commas */
     const char *name, *token;
     const char *listen, *interface, *wire;
     unsigned node;
     bool insecure;
 };
-extern struct join_given join_given;
+extern struct join_options join_options;
 
 /* clang-format off */
 #define JOIN_SECRET_SPECS                                                      \
-    {"cluster", 0, OPTION_TEXT, &join_given.name, "NAME",                      \
+    {"cluster", 0, OPTION_TEXT, &join_options.name, "NAME",                    \
      "Name of the cluster; processes of other clusters are ignored. Default: " \
      "gradwire.", NULL},                                                       \
-    {"token", 0, OPTION_TEXT, &join_given.token, "HEX",                        \
+    {"token", 0, OPTION_TEXT, &join_options.token, "HEX",                      \
      "Cluster as a number of 16 hexadecimal digits, instead of --cluster.",    \
      NULL},                                                                    \
     KEY_OPTION,                                                                \
-    {"insecure", 0, OPTION_FLAG, &join_given.insecure, NULL,                   \
+    {"insecure", 0, OPTION_FLAG, &join_options.insecure, NULL,                 \
      "Allow addresses other than loopback without a key.", NULL}
 #define JOIN_SPECS                                                             \
-    {"join", 'j', OPTION_TEXT, &join_given.controllers, "ENDPOINT,...",        \
+    {"join", 'j', OPTION_TEXT, &join_options.controllers, "ENDPOINT,...",      \
      "All controllers, in the order of their --peers.", NULL},                 \
-    {"listen", 'l', OPTION_TEXT, &join_given.listen, "ENDPOINT",               \
+    {"listen", 'l', OPTION_TEXT, &join_options.listen, "ENDPOINT",             \
      "Address of this process. Default: the address of the interface that "    \
      "leads to the controllers.", NULL},                                       \
-    {"wire", 'w', OPTION_CHOICE, &join_given.wire, "WIRE",                     \
+    {"wire", 'w', OPTION_CHOICE, &join_options.wire, "WIRE",                   \
      "Transport of the rows; shm and ipc need all processes on one host.",     \
      "shm|ipc|tcp"},                                                           \
-    {"interface", 0, OPTION_TEXT, &join_given.interface, "ADDRESS",            \
+    {"interface", 0, OPTION_TEXT, &join_options.interface, "ADDRESS",          \
      "Address or interface of the rows with tcp. Default: that of --listen.",  \
      NULL},                                                                    \
-    {"node", 0, OPTION_UNSIGNED, &join_given.node, "N",                        \
+    {"node", 0, OPTION_UNSIGNED, &join_options.node, "N",                      \
      "Node number in the cluster. Default: chosen by the controllers.", NULL}, \
     JOIN_SECRET_SPECS
 /* clang-format on */

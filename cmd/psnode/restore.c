@@ -23,19 +23,19 @@ static enum gw_err find_snapshot(const char *path, char *whole,
 static int run_restore(int operand_count, char **operands)
 {
     char whole[PATH_MAX];
-    struct train_job job;
+    struct train_spec spec;
     struct train_wishes wishes;
     struct gw_error why;
     if (find_snapshot(operands[0], whole, &why) ||
-        train_options_parse(operand_count - 1, operands + 1, &job, &wishes,
+        train_options_parse(operand_count - 1, operands + 1, &spec, &wishes,
                             &why))
         return complain(&why);
     if (wishes.compare || wishes.sweep)
         return complain_with(GW_EINVAL, "--compare and --sweep always start "
                                         "from the beginning and cannot be "
                                         "used with a snapshot");
-    job.run.restore = whole;
-    return train_once(&job, &wishes);
+    spec.run.restore = whole;
+    return train_once(&spec, &wishes);
 }
 
 const struct command command_restore = {

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <time.h>
 
-static const char *restore, *straggler, *settings_given = "";
+static const char *restore, *straggler, *settings_text = "";
 static struct gw_plugin *policy; /* NULL: none */
 
 static const struct option_spec options[] = {
@@ -22,23 +22,23 @@ static const struct option_spec options[] = {
      "Start from a snapshot, the same for all servers.", NULL},
     {"straggler", 0, OPTION_TEXT, &straggler, "FILE.so",
      "Plug-in that chooses K or S, the same for all servers.", NULL},
-    {"set", 0, OPTION_LIST, &settings_given, "NAME=VALUE,...",
+    {"set", 0, OPTION_LIST, &settings_text, "NAME=VALUE,...",
      "Settings of the server: threads, hogwild, ack and others.", NULL},
     {0},
 };
 
-#define LOOK_NS 20000000
+#define POLL_INTERVAL_NS 20000000
 
 static enum gw_err start_server(const struct join *join,
                                 struct gw_ps_server **server,
                                 struct gw_error *why)
 {
     struct settings settings;
-    enum gw_err code = settings_parse(NULL, settings_given, &settings, why);
+    enum gw_err code = settings_parse(NULL, settings_text, &settings, why);
     if (code)
         return code;
     struct gw_ps_server_config *config = &settings.server;
-    config->node = join_given.node;
+    config->node = join_options.node;
     config->endpoint = join->listen;
     config->token = join->token;
     config->controller_count = join->controller_count;
@@ -46,10 +46,10 @@ static enum gw_err start_server(const struct join *join,
         config->controllers[c] = join->controllers[c];
         config->controller_endpoints[c] = join->endpoints[c];
     }
-    config->wire = join_given.wire;
+    config->wire = join_options.wire;
     config->interface = *join->interface ? join->interface : NULL;
     config->key_file = key_file();
-    config->insecure = join_given.insecure;
+    config->insecure = join_options.insecure;
     config->seed = common.seed;
     config->restore = restore;
     config->straggler = policy ? policy->straggler : NULL;
@@ -65,7 +65,7 @@ static enum gw_err serve_until_stopped(struct gw_ps_server *server,
                                        struct gw_error *why)
 {
     static struct gw_ps_server_status status; /* large */
-    const struct timespec nap = {.tv_nsec = LOOK_NS};
+    const struct timespec nap = {.tv_nsec = POLL_INTERVAL_NS};
     enum gw_err code = GW_OK;
     while (!code && !interrupted) {
         nanosleep(&nap, NULL);

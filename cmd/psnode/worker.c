@@ -17,25 +17,25 @@
 #include <string.h>
 #include <time.h>
 
-enum { LOOK_NS = 20000000, CONNECT_MS = 10000 };
+enum { POLL_INTERVAL_NS = 20000000, CONNECT_MS = 10000 };
 
 /* ---- Ctrl-C ---- */
 
 /* A signal handler has no access to the connection, so a thread checks its
  * flag. */
-struct watch {
+struct signal_monitor {
     struct gw_ps *ps;
     pthread_t thread;
     _Atomic bool over;
 };
 
-static void *watch_signals(void *context)
+static void *monitor_signals(void *context)
 {
-    struct watch *watch = context;
-    const struct timespec nap = {.tv_nsec = LOOK_NS};
-    while (!atomic_load(&watch->over)) {
+    struct signal_monitor *monitor = context;
+    const struct timespec nap = {.tv_nsec = POLL_INTERVAL_NS};
+    while (!atomic_load(&monitor->over)) {
         if (interrupted) {
-            gw_ps_interrupt(watch->ps);
+            gw_ps_interrupt(monitor->ps);
             break;
         }
         nanosleep(&nap, NULL);
@@ -49,7 +49,7 @@ static enum gw_err connect(struct ps_worker *w, const struct join *join,
                            struct gw_error *why)
 {
     struct gw_ps_config config = w->settings.worker;
-    config.node = join_given.node;
+    config.node = join_options.node;
     config.aggregator_node = GW_PS_ANY;
     config.endpoint = join->listen;
     config.token = join->token;
@@ -58,10 +58,10 @@ static enum gw_err connect(struct ps_worker *w, const struct join *join,
         config.controllers[c] = join->controllers[c];
         config.controller_endpoints[c] = join->endpoints[c];
     }
-    config.wire = join_given.wire;
+    config.wire = join_options.wire;
     config.interface = *join->interface ? join->interface : NULL;
     config.key_file = key_file();
-    config.insecure = join_given.insecure;
+    config.insecure = join_options.insecure;
     config.connect_ms = common.timeout_ns
                             ? (unsigned)(common.timeout_ns / 1000000)
                             : CONNECT_MS;
@@ -82,35 +82,36 @@ static const struct field fields[] = {
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-struct tale {
+struct worker_results {
     struct output *output;
-    uint64_t epoch, units, all;
+    uint64_t epoch, items, total_items;
     struct gw_sample_sums sums;
 };
 
 /* This worker's results of an epoch. */
-static void put_row(struct tale *tale, const struct gw_task *task)
+static void put_row(struct worker_results *results, const struct gw_task *task)
 {
-    if (tale->units)
+    if (results->items)
         output_row(
-            tale->output,
+            results->output,
             (union value[FIELD_COUNT]){
-                {.integer = (int64_t)tale->epoch},
-                {.integer = (int64_t)tale->units},
-                {.integer = (int64_t)tale->sums.samples},
-                {.real = gw_task_compute_score(task, &tale->sums).loss}});
-    tale->units = 0;
-    tale->sums = (struct gw_sample_sums){0};
+                {.integer = (int64_t)results->epoch},
+                {.integer = (int64_t)results->items},
+                {.integer = (int64_t)results->sums.samples},
+                {.real = gw_task_compute_score(task, &results->sums).loss}});
+    results->items = 0;
+    results->sums = (struct gw_sample_sums){0};
 }
 
-static void note_unit(struct tale *tale, const struct ps_worker *w)
+static void record_item(struct worker_results *results,
+                        const struct ps_worker *w)
 {
-    if (tale->epoch != w->work.epoch)
-        put_row(tale, w->task);
-    tale->epoch = w->work.epoch;
-    tale->units++;
-    tale->all++;
-    gw_sample_sums_add(&tale->sums, &w->sums);
+    if (results->epoch != w->work.epoch)
+        put_row(results, w->task);
+    results->epoch = w->work.epoch;
+    results->items++;
+    results->total_items++;
+    gw_sample_sums_add(&results->sums, &w->sums);
     progress("epoch %llu, batch %llu, part %u: loss %.6f",
              (unsigned long long)w->work.epoch,
              (unsigned long long)w->work.batch, w->work.part,
@@ -118,7 +119,8 @@ static void note_unit(struct tale *tale, const struct ps_worker *w)
 }
 
 /* A held unit counts when the next one is granted. */
-static enum gw_err train_work_items(struct ps_worker *w, struct tale *tale,
+static enum gw_err train_work_items(struct ps_worker *w,
+                                    struct worker_results *results,
                                     struct gw_error *why)
 {
     enum gw_err code = GW_OK;
@@ -128,7 +130,7 @@ static enum gw_err train_work_items(struct ps_worker *w, struct tale *tale,
         if (code)
             break;
         if (w->holds)
-            note_unit(tale, w);
+            record_item(results, w);
         w->holds = false;
         if (next.done)
             return GW_OK;
@@ -140,27 +142,28 @@ static enum gw_err train_work_items(struct ps_worker *w, struct tale *tale,
 }
 
 static enum gw_err run_member(struct ps_worker *w, const struct join *join,
-                              struct tale *tale, struct gw_error *why)
+                              struct worker_results *results,
+                              struct gw_error *why)
 {
-    struct watch watch = {.over = false};
+    struct signal_monitor monitor = {.over = false};
     enum gw_err code = connect(w, join, why);
     if (code)
         return code;
-    watch.ps = w->ps;
-    code = gw__thread_start(&watch.thread, watch_signals, &watch, "the worker",
-                            why);
-    bool watched = !code;
+    monitor.ps = w->ps;
+    code = gw__thread_start(&monitor.thread, monitor_signals, &monitor,
+                            "the worker", why);
+    bool is_monitored = !code;
     if (!code)
         code = ps_worker_open(w, why);
     if (!code) {
         fprintf(stderr, "worker %u is ready\n", gw_ps_node(w->ps));
-        code = train_work_items(w, tale, why);
+        code = train_work_items(w, results, why);
     }
     if (!code)
         code = ps_evaluate(w, why);
-    atomic_store(&watch.over, true);
-    if (watched)
-        pthread_join(watch.thread, NULL);
+    atomic_store(&monitor.over, true);
+    if (is_monitored)
+        pthread_join(monitor.thread, NULL);
     w->holds = false;
     if (code == GW_ECLOSED)
         gw_ps_abandon(&w->ps);
@@ -171,35 +174,37 @@ static enum gw_err run_member(struct ps_worker *w, const struct join *join,
 
 /* ---- the result ---- */
 
-static void put_score(const struct ps_worker *w, const struct tale *tale)
+static void put_score(const struct ps_worker *w,
+                      const struct worker_results *results)
 {
     static char names[2][40], digest[24];
     const struct score *score = &w->node->status.score;
     const char *quality = gw_task_quality(w->task);
-    output_note_integer(tale->output, "units", (int64_t)tale->all);
+    output_note_integer(results->output, "units",
+                        (int64_t)results->total_items);
     if (!w->node->status.scored)
         return;
     snprintf(names[0], sizeof names[0], "train_%s", quality);
     snprintf(names[1], sizeof names[1], "test_%s", quality);
     snprintf(digest, sizeof digest, "%016llx",
              (unsigned long long)score->digest);
-    output_note_real(tale->output, "train_loss", score->train_loss);
-    output_note_real(tale->output, names[0], score->train_accuracy);
-    output_note_real(tale->output, "test_loss", score->test_loss);
-    output_note_real(tale->output, names[1], score->test_accuracy);
-    output_note_text(tale->output, "digest", digest);
+    output_note_real(results->output, "train_loss", score->train_loss);
+    output_note_real(results->output, names[0], score->train_accuracy);
+    output_note_real(results->output, "test_loss", score->test_loss);
+    output_note_real(results->output, names[1], score->test_accuracy);
+    output_note_text(results->output, "digest", digest);
 }
 
-static enum gw_err load_job(struct ps_worker *w, const struct train_job *job,
-                            struct gw_error *why)
+static enum gw_err load_spec(struct ps_worker *w, const struct train_spec *spec,
+                             struct gw_error *why)
 {
     enum gw_err code =
-        work_order_make(&job->run, &job->run.work, 1, &w->order, why);
+        work_order_make(&spec->run, &spec->run.work, 1, &w->order, why);
     if (!code)
         code = settings_parse(w->order.model, w->order.settings, &w->settings,
                               why);
     if (!code)
-        code = ps_task_load(&w->order, job->run.seed, &w->task, why);
+        code = ps_task_load(&w->order, spec->run.seed, &w->task, why);
     return code ? code
                 : ps_work_item_new(w->task, &w->settings, &w->work_item, why);
 }
@@ -207,30 +212,30 @@ static enum gw_err load_job(struct ps_worker *w, const struct train_job *job,
 static enum gw_err run_work(struct ps_worker *w, const struct join *join,
                             struct gw_error *why)
 {
-    struct tale tale = {.output = NULL};
+    struct worker_results results = {.output = NULL};
     enum gw_err code = output_begin("psnode worker", common.output, fields,
-                                    FIELD_COUNT, &tale.output, why);
+                                    FIELD_COUNT, &results.output, why);
     if (code)
         return code;
     do {
-        code = run_member(w, join, &tale, why);
+        code = run_member(w, join, &results, why);
         if (code == GW_ECLOSED)
             fprintf(stderr, "psnode: %s; rejoining\n", why->text);
     } while (code == GW_ECLOSED && !interrupted);
     progress("%s", "");
-    put_row(&tale, w->task);
-    if (tale.all)
-        put_score(w, &tale);
-    bool told = interrupted && (code == GW_EINTR || code == GW_ECLOSED);
-    output_end(&tale.output, code && !told ? why : NULL, told);
-    return told ? GW_OK : code;
+    put_row(&results, w->task);
+    if (results.total_items)
+        put_score(w, &results);
+    bool is_stopped = interrupted && (code == GW_EINTR || code == GW_ECLOSED);
+    output_end(&results.output, code && !is_stopped ? why : NULL, is_stopped);
+    return is_stopped ? GW_OK : code;
 }
 
 static int run_worker_command(int operand_count, char **operands)
 {
     static struct node node; /* only the parts that computing uses */
     static struct ps_worker worker;
-    struct train_job job;
+    struct train_spec spec;
     struct train_wishes wishes;
     struct join join;
     struct gw_error why = {.code = GW_OK};
@@ -240,11 +245,11 @@ static int run_worker_command(int operand_count, char **operands)
     pthread_mutex_init(&node.lock, NULL);
     enum gw_err code = join_parse(&join, &why);
     if (!code)
-        code = train_options_parse(operand_count - 1, operands + 1, &job,
+        code = train_options_parse(operand_count - 1, operands + 1, &spec,
                                    &wishes, &why);
     if (!code) {
         computing_begin();
-        code = load_job(&worker, &job, &why);
+        code = load_spec(&worker, &spec, &why);
         computing_end();
     }
     if (!code)

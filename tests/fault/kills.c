@@ -49,7 +49,7 @@ static json_t *send_request(json_t *request, const char *where)
     static const uint64_t PATIENCE_NS = 30000000000;
     struct gw_error why;
     json_t *answer;
-    if (rpc_client_ask(run, request, PATIENCE_NS, &answer, &why))
+    if (rpc_client_request(run, request, PATIENCE_NS, &answer, &why))
         give_up(where, why.text);
     if (json_integer_value(json_object_get(answer, "code")) != 0)
         give_up(where, json_string_value(json_object_get(answer, "text")));

@@ -40,7 +40,7 @@ static struct scene_of_gantt scene_of(const char *name, unsigned stages,
     ck_assert_msg(!gw_pipe_simulate(s.schedule, &costs, &s.timeline, &why),
                   "%s", why.text);
     s.gantt = (struct gantt){
-        .schedule = s.schedule, .timeline = s.timeline, .unit_us = us};
+        .schedule = s.schedule, .timeline = s.timeline, .shortest_pass_us = us};
     return s;
 }
 
@@ -215,7 +215,7 @@ START_TEST(nothing_has_happened)
 {
     struct scene_of_gantt s = scene_of("1f1b", 2, 2);
     cut_off_at(s.timeline, 0);
-    s.gantt.unit_us = 0;
+    s.gantt.shortest_pass_us = 0;
     char *text = drawn(&s.gantt, &ascii_80);
     ck_assert_ptr_nonnull(strstr(text, "stage 0 \nstage 1 \n"));
     free(text);
@@ -236,7 +236,7 @@ START_TEST(a_cell_shows_what_most_of_it_is)
         s.timeline->times[i].end_us = ends_us[i][1];
     }
     s.timeline->time_us = 30000;
-    s.gantt.unit_us = 0;
+    s.gantt.shortest_pass_us = 0;
     const struct gantt_style style = {.width = 18};
     char *text = drawn(&s.gantt, &style);
     ck_assert_ptr_nonnull(strstr(text, "\nstage 0 B.FB2#####\n"));

@@ -168,7 +168,7 @@ static struct ending dead(pid_t pid, int status, uint64_t turn)
 
 static struct ending shot(void)
 {
-    return (struct ending){.pid = 100, .status = KILLED, .shot = true};
+    return (struct ending){.pid = 100, .status = KILLED, .killed = true};
 }
 
 static void expect(const struct ending *endings, unsigned ranks,
@@ -265,7 +265,7 @@ START_TEST(the_silent_are_named_as_the_dead_are)
     expect(endings, 3, GW_ELOST,
            "rank 1 (pid 4711) did not respond for 700 ms (stopped or "
            "hanging); 1 more failed; rank 0: rank 0 waits for rank 1");
-    endings[1].shot = true; /* once more, after all others */
+    endings[1].killed = true; /* once more, after all others */
     endings[2] = shot();
     expect(endings, 3, GW_ELOST,
            "rank 1 (pid 4711) did not respond for 700 ms (stopped or "
@@ -299,8 +299,8 @@ enum { MS = 1000000, SILENCE_MS = 800, INSPECT_NS = SILENCE_MS * MS / 8 };
 static uint64_t missed_after(struct attention *attention, uint64_t *now_ns)
 {
     uint64_t received_ns = attention->clock_ns, since_ns = *now_ns;
-    while (!attention_misses(attention, received_ns))
-        attention_look(attention, *now_ns += INSPECT_NS);
+    while (!attention_is_silent(attention, received_ns))
+        attention_update(attention, *now_ns += INSPECT_NS);
     return *now_ns - since_ns;
 }
 
@@ -312,7 +312,7 @@ START_TEST(silence_is_missed_in_time)
     ck_assert_int_eq(attention_wait_ms(&attention), SILENCE_MS / 8);
     ck_assert_uint_eq(missed_after(&attention, &now_ns),
                       (uint64_t)SILENCE_MS * MS);
-    ck_assert(!attention_misses(&attention, attention.clock_ns));
+    ck_assert(!attention_is_silent(&attention, attention.clock_ns));
 }
 END_TEST
 
@@ -324,8 +324,8 @@ START_TEST(who_was_away_himself_waits_longer)
     uint64_t now_ns = 1, received_ns;
     attention_begin(&attention, SILENCE_MS, now_ns);
     received_ns = attention.clock_ns;
-    attention_look(&attention, now_ns += UINT64_C(60000) * MS);
-    ck_assert(!attention_misses(&attention, received_ns));
+    attention_update(&attention, now_ns += UINT64_C(60000) * MS);
+    ck_assert(!attention_is_silent(&attention, received_ns));
     ck_assert_uint_le(attention.clock_ns - received_ns, 2 * INSPECT_NS);
     ck_assert_uint_ge(missed_after(&attention, &now_ns),
                       (uint64_t)SILENCE_MS * MS);
@@ -337,8 +337,8 @@ START_TEST(silence_is_checked_only_on_request)
     struct attention attention;
     attention_begin(&attention, 0, 5);
     for (uint64_t now_ns = 5; now_ns < 1000; now_ns += 100)
-        attention_look(&attention, now_ns * MS);
-    ck_assert(!attention_misses(&attention, 0));
+        attention_update(&attention, now_ns * MS);
+    ck_assert(!attention_is_silent(&attention, 0));
     ck_assert_int_eq(attention_wait_ms(&attention), -1);
 }
 END_TEST
@@ -349,11 +349,11 @@ START_TEST(a_timeout_extends_the_rendezvous_only)
 {
     const uint64_t second_ns = 1000000000;
     struct launch launch = {.ranks = 2};
-    ck_assert_uint_eq(rank_meeting_ms(&launch), 0);
+    ck_assert_uint_eq(rank_connect_ms(&launch), 0);
     launch.timeout_ns = 45 * second_ns;
-    ck_assert_uint_eq(rank_meeting_ms(&launch), 45000);
+    ck_assert_uint_eq(rank_connect_ms(&launch), 45000);
     launch.timeout_ns = second_ns / 2;
-    ck_assert_uint_eq(rank_meeting_ms(&launch), 0);
+    ck_assert_uint_eq(rank_connect_ms(&launch), 0);
 }
 END_TEST
 
@@ -361,9 +361,9 @@ START_TEST(an_engine_sets_the_rendezvous_timeout)
 {
     const struct launched launched = {.connect_ms = 60000};
     struct launch launch = {.ranks = 2, .launched = &launched};
-    ck_assert_uint_eq(rank_meeting_ms(&launch), 60000);
+    ck_assert_uint_eq(rank_connect_ms(&launch), 60000);
     launch.timeout_ns = 500000000;
-    ck_assert_uint_eq(rank_meeting_ms(&launch), 500);
+    ck_assert_uint_eq(rank_connect_ms(&launch), 500);
 }
 END_TEST
 

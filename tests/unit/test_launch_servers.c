@@ -85,7 +85,7 @@ START_TEST(an_error_of_the_callback_ends_the_run)
     unsigned calls = 0;
     struct launch launch = launch_of(lose_a_server);
     launch.ranks = RANKS - 1; /* all of them wait */
-    launch.look = check_calls;
+    launch.on_poll = check_calls;
     launch.context = &calls;
     ck_assert_int_eq(launch_run(&launch, &why), GW_EDATA);
     ck_assert_uint_eq(calls, 3);

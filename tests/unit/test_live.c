@@ -4,7 +4,7 @@
  * give the same picture.
  */
 #include "collrun/plan/matrix.h"
-#include "collrun/run/watch.h"
+#include "collrun/run/live_matrix.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static const char ring_drawn[] =
 
 static struct gw_error why;
 static struct gw_plan *plan;
-static struct watch live;
+static struct live_matrix live;
 static FILE *file;
 static char *drawn;
 static size_t drawn_bytes;
@@ -64,12 +64,12 @@ static void begin(const char *text, unsigned width)
                   "%s", why.text);
     file = open_memstream(&drawn, &drawn_bytes);
     ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(watch_init(&live, plan, file, width, &why), GW_OK);
+    ck_assert_int_eq(live_matrix_init(&live, plan, file, width, &why), GW_OK);
 }
 
 static void finish(void)
 {
-    watch_fini(&live);
+    live_matrix_fini(&live);
     fclose(file);
     free(drawn);
     gw_plan_destroy(&plan);
@@ -94,7 +94,7 @@ static void report_all(void)
     for (unsigned s = 0; s < plan->steps; s++)
         for (size_t i = plan->step_begin[s]; i < plan->step_begin[s + 1]; i++) {
             struct gw_event event = event_of(s, i);
-            watch_event(&live, &event);
+            live_matrix_event(&live, &event);
         }
 }
 
@@ -104,7 +104,7 @@ START_TEST(a_ring_drawn)
     report_all();
     fflush(file);
     ck_assert_str_eq(drawn, ring_drawn);
-    ck_assert_int_eq(watch_end(&live, &why), GW_OK);
+    ck_assert_int_eq(live_matrix_end(&live, &why), GW_OK);
     finish();
 }
 END_TEST
@@ -122,7 +122,7 @@ START_TEST(events_in_any_order)
             events[count++] = event_of(s, i);
     for (; count > 0; count--) {
         size_t pick = gw_rng_below(&rng, count);
-        watch_event(&live, &events[pick]);
+        live_matrix_event(&live, &events[pick]);
         events[pick] = events[count - 1];
     }
     fflush(file);
@@ -135,10 +135,10 @@ START_TEST(a_step_waits_for_its_last_transfer)
 {
     begin(ring, 80);
     struct gw_event first = event_of(0, 0), second = event_of(0, 1);
-    watch_event(&live, &first);
-    watch_event(&live, &second);
+    live_matrix_event(&live, &first);
+    live_matrix_event(&live, &second);
     ck_assert_uint_eq(live.step, 0);
-    ck_assert_int_eq(watch_end(&live, &why), GW_EWRONG);
+    ck_assert_int_eq(live_matrix_end(&live, &why), GW_EWRONG);
     ck_assert_str_eq(why.text,
                      "1 transfers of step 1 were not reported by any rank");
     finish();
@@ -149,15 +149,15 @@ START_TEST(surprises_are_reported)
 {
     begin(ring, 80);
     struct gw_event event = event_of(0, 0), other = event_of(0, 0);
-    watch_event(&live, &event);
-    watch_event(&live, &event); /* twice */
-    other.step = 4;             /* no such step in the plan */
-    watch_event(&live, &other);
+    live_matrix_event(&live, &event);
+    live_matrix_event(&live, &event); /* twice */
+    other.step = 4;                   /* no such step in the plan */
+    live_matrix_event(&live, &other);
     other.step = 1; /* exists only in another step */
-    watch_event(&live, &other);
+    live_matrix_event(&live, &other);
     other.kind = GW_EV_SEND; /* ignored */
-    watch_event(&live, &other);
-    ck_assert_int_eq(watch_end(&live, &why), GW_EWRONG);
+    live_matrix_event(&live, &other);
+    ck_assert_int_eq(live_matrix_end(&live, &why), GW_EWRONG);
     ck_assert_str_eq(why.text,
                      "3 events describe transfers that are not in the plan");
     finish();
@@ -210,7 +210,7 @@ static void begin_made(const char *algo, unsigned ranks, unsigned width)
                      GW_OK);
     file = open_memstream(&drawn, &drawn_bytes);
     ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(watch_init(&live, plan, file, width, &why), GW_OK);
+    ck_assert_int_eq(live_matrix_init(&live, plan, file, width, &why), GW_OK);
 }
 
 START_TEST(wide_matrices_are_truncated)
@@ -235,7 +235,7 @@ START_TEST(narrow_terminals)
         report_all();
         fflush(file);
         ck_assert_ptr_nonnull(strstr(drawn, "c0"));
-        ck_assert_int_eq(watch_end(&live, &why), GW_OK);
+        ck_assert_int_eq(live_matrix_end(&live, &why), GW_OK);
         finish();
     }
 }

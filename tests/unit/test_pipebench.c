@@ -87,7 +87,7 @@ END_TEST
 
 START_TEST(defaults_of_a_schedule)
 {
-    static const struct schedule_source none = SCHEDULE_NOT_GIVEN;
+    static const struct schedule_source none = SCHEDULE_UNSET;
     struct gw_schedule *schedule;
     ck_assert_int_eq(schedule_get(NULL, &none, &schedule, NULL), GW_OK);
     ck_assert_str_eq(schedule->name, SCHEDULE_DEFAULT);
@@ -110,7 +110,7 @@ START_TEST(segments_take_their_share)
     is_close(costs.pipe.input_us, 2000);
     is_close(costs.pipe.weight_us, 2000);
     is_close(costs.pipe.message_us, 5);
-    is_close(costs.unit_us, 1500);
+    is_close(costs.shortest_pass_us, 1500);
     ck_assert_ptr_null(costs.pipe.forward_each_us);
     costs_fini(&costs);
     gw_schedule_destroy(&s);
@@ -247,7 +247,7 @@ static enum gw_err verdict_of(unsigned size, double factor, double spread_us,
         t->trial.spread_us = spread_us;
         t->timed = true;
     }
-    fit_judge(&trials, &verdict);
+    fit_evaluate(&trials, &verdict);
     return fit_accept(&trials, &verdict, why);
 }
 

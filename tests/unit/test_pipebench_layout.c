@@ -20,7 +20,7 @@ static struct gw_layout *layout;
 static struct layout_options options = {.steps = STEPS};
 static struct layout_results results;
 static double losses[STEPS];
-static struct layout_job setup;
+static struct layout_run setup;
 
 /* Two stages of two data ranks, so that prices differ between stages. */
 static void begin(void)
@@ -34,7 +34,7 @@ static void begin(void)
                                                       .micros = 2,
                                                       .optimiser_words = 1});
     results = (struct layout_results){.losses = losses};
-    setup = (struct layout_job){
+    setup = (struct layout_run){
         .options = &options, .layout = layout, .results = &results};
 }
 

@@ -238,7 +238,7 @@ static struct event_story begin_story(struct gw_schedule *schedule,
                                       unsigned steps)
 {
     struct event_story story = {.schedule = schedule};
-    struct run_job config = {.schedule = schedule, .steps = steps};
+    struct run_spec config = {.schedule = schedule, .steps = steps};
     ck_assert(!run_record_init(&story.record, &config, &why));
     story.zero_ns = story.record.zero_ns;
     return story;
@@ -331,7 +331,7 @@ START_TEST(a_slow_stage_is_predicted_to_be_slow)
 {
     struct gw_schedule *schedule = schedule_made("1f1b", 4, 8, 0);
     double slow[4] = {1, 1, 1, 1};
-    struct run_job config = {
+    struct run_spec config = {
         .schedule = schedule,
         .slow = slow,
         .work = {.forward_us = 10, .input_us = 10, .weight_us = 10}};

@@ -82,8 +82,8 @@ static json_t *file_of(const char *name, const char *file)
 static json_t *request(struct rpc_client *client, const char *verb)
 {
     json_t *answer;
-    ck_assert_msg(!rpc_client_ask(client, json_pack("{s:s}", "verb", verb),
-                                  10 * SECOND, &answer, &why),
+    ck_assert_msg(!rpc_client_request(client, json_pack("{s:s}", "verb", verb),
+                                      10 * SECOND, &answer, &why),
                   "%s", why.text);
     return answer;
 }
@@ -184,7 +184,7 @@ START_TEST(verbs_that_change_something_are_refused)
                      "run demo is read-only here: it belongs to pipebench run");
     json_decref(answer);
     ck_assert_int_eq(
-        rpc_client_ask(client, json_object(), 10 * SECOND, &answer, &why),
+        rpc_client_request(client, json_object(), 10 * SECOND, &answer, &why),
         GW_OK);
     ck_assert_int_eq(integer(answer, "code"), GW_EINVAL);
     json_decref(answer);

@@ -226,7 +226,7 @@ static double loss_of(const struct gw_task *task, const char *mode,
     play_run(&r, 1);
     const struct sim_point *points = sim_learn_points(learn, &count);
     ck_assert_uint_eq(count, 21);
-    ck_assert_uint_eq(points[20].units, 4 * rounds);
+    ck_assert_uint_eq(points[20].items, 4 * rounds);
     double loss = points[20].loss;
     ck_assert(points[0].loss > 5);
     sim_learn_destroy(&learn);

@@ -70,7 +70,7 @@ START_TEST(work_of_a_request)
     ck_assert_uint_eq(work.kind, WORK_TRAIN);
     ck_assert_uint_eq(work.epochs, 3);
     ck_assert_double_eq(work.rate, 0.25);
-    ck_assert_uint_eq(work.batch, WORK_UNSAID);
+    ck_assert_uint_eq(work.batch, WORK_UNSET);
 
     json = json_pack("{s:s, s:{s:i}}", "model", "ops", "options", "bytes", 64);
     ck_assert(!work_options_decode(json, &work, &why));

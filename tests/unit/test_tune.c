@@ -186,7 +186,7 @@ static void took(size_t i, double a, double b, double c)
         for (unsigned r = 0; r < 4; r++)
             item->algos[k].us[r] = us[k];
     }
-    tune_judge(&tune, i);
+    tune_evaluate(&tune, i);
 }
 
 START_TEST(an_entry_needs_more_than_the_noise)
@@ -194,13 +194,13 @@ START_TEST(an_entry_needs_more_than_the_noise)
     list();
     took(0, 10, 9.8, 20);
     ck_assert_uint_eq(tune.cases[0].best, B);
-    ck_assert_int_eq(tune.cases[0].rule, -1);
+    ck_assert_int_eq(tune.cases[0].tuned_algo, -1);
     ck_assert_double_eq_tol(tune_regret(&tune.cases[0], A), 10 / 9.8 - 1, 1e-9);
     took(0, 10, 9.6, 20);
-    ck_assert_int_eq(tune.cases[0].rule, B);
+    ck_assert_int_eq(tune.cases[0].tuned_algo, B);
     took(0, 10, 20, 30);
     ck_assert_uint_eq(tune.cases[0].best, A);
-    ck_assert_int_eq(tune.cases[0].rule, -1);
+    ck_assert_int_eq(tune.cases[0].tuned_algo, -1);
 }
 END_TEST
 
@@ -211,12 +211,12 @@ START_TEST(an_entry_needs_most_of_the_rounds)
     took(0, 10, 5, 20);
     struct tune_case *item = &tune.cases[0];
     item->algos[B].us[2] = 11;
-    tune_judge(&tune, 0);
-    ck_assert_int_eq(item->rule, B);
+    tune_evaluate(&tune, 0);
+    ck_assert_int_eq(item->tuned_algo, B);
     item->algos[B].us[3] = 11;
-    tune_judge(&tune, 0);
+    tune_evaluate(&tune, 0);
     ck_assert_uint_eq(item->best, B);
-    ck_assert_int_eq(item->rule, -1);
+    ck_assert_int_eq(item->tuned_algo, -1);
 }
 END_TEST
 
@@ -227,11 +227,11 @@ START_TEST(the_winner_before_stays)
     took(0, 10, 5, 20);
     took(1, 10, 5.1, 5);
     ck_assert_uint_eq(tune.cases[1].best, C);
-    ck_assert_int_eq(tune.cases[1].rule, B);
+    ck_assert_int_eq(tune.cases[1].tuned_algo, B);
     took(1, 10, 6, 5);
-    ck_assert_int_eq(tune.cases[1].rule, C);
+    ck_assert_int_eq(tune.cases[1].tuned_algo, C);
     took(1, 5.1, 5.05, 4.9); /* B does not beat A there */
-    ck_assert_int_eq(tune.cases[1].rule, C);
+    ck_assert_int_eq(tune.cases[1].tuned_algo, C);
 }
 END_TEST
 
@@ -244,7 +244,7 @@ START_TEST(neighbours_share_an_entry)
     took(2, 10, 8, 20);
     took(3, 10, 10, 20);
     took(4, 10, 20, 5);
-    ck_assert_uint_eq(tune_rules(&tune, entries), 3);
+    ck_assert_uint_eq(tuning_rules_make(&tune, entries), 3);
     ck_assert_ptr_eq(entries[0].algo, algo(B));
     ck_assert_uint_eq(entries[0].from_bytes, 8);
     ck_assert_uint_eq(entries[0].to_bytes, 256);
@@ -268,7 +268,7 @@ START_TEST(only_what_was_measured_has_entries)
     list();
     took(0, 10, 5, 20);
     took(2, 10, 5, 20);
-    ck_assert_uint_eq(tune_rules(&tune, entries), 2);
+    ck_assert_uint_eq(tuning_rules_make(&tune, entries), 2);
     ck_assert_uint_eq(entries[0].to_bytes, 16);
     ck_assert_uint_eq(entries[1].from_bytes, 65);
     ck_assert_uint_eq(entries[1].to_bytes, 256);
@@ -291,7 +291,7 @@ START_TEST(ranges_hold_their_sizes)
         for (size_t i = 0; i < tune.case_count; i++)
             if (tune.cases[i].collective == GW_BARRIER)
                 ck_assert_uint_eq(tune.cases[i].bytes, 0);
-        size_t count = tune_rules(&tune, entries);
+        size_t count = tuning_rules_make(&tune, entries);
         ck_assert_uint_eq(count, tune.case_count);
         for (size_t i = 0; i < count; i++) {
             ck_assert_uint_le(entries[i].from_bytes, tune.cases[i].bytes);
@@ -319,8 +319,8 @@ START_TEST(the_summary)
     ck_assert_uint_eq(sum.runs, 4);
     ck_assert_double_eq(sum.regret.worst, 1);
     ck_assert_double_eq_tol(sum.regret.median, 10 / 9.9 - 1, 1e-9);
-    ck_assert_double_eq_tol(sum.ruled.worst, 10 / 9.9 - 1, 1e-9);
-    ck_assert_double_eq(sum.ruled.median, 0);
+    ck_assert_double_eq_tol(sum.tuned.worst, 10 / 9.9 - 1, 1e-9);
+    ck_assert_double_eq(sum.tuned.median, 0);
     /* 10 predicted: off by 0 (3), 1/99, 0.5 (3), 0.75, 1 */
     ck_assert_double_eq_tol(sum.error.median, 0.5, 1e-9);
     ck_assert_double_eq_tol(sum.error.p95, 1, 1e-9);
@@ -335,7 +335,8 @@ START_TEST(luck_is_no_regret)
     enum { EQUALS = 10, ITEMS = 200 };
     uint64_t state = 1;
     double sum = 0, lucky = 0;
-    struct tune_case item = {.algo_count = EQUALS, .rounds = 9, .rule = -1};
+    struct tune_case item = {
+        .algo_count = EQUALS, .rounds = 9, .tuned_algo = -1};
     for (unsigned i = 0; i < ITEMS; i++) {
         for (unsigned a = 0; a < EQUALS; a++) {
             item.algos[a].algo = algo(a % ALGOS);

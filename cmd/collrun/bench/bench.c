@@ -21,7 +21,7 @@
 #include <string.h>
 
 static struct bench bench = {
-    .ranks = RANKS_UNSAID,
+    .ranks = RANKS_UNSET,
     .algo = "auto",
     .bytes_min = 1 << 10,
     .bytes_max = 64 << 20,
@@ -34,21 +34,21 @@ static const char *type_name = "f32", *op_name = "sum", *sizes_text;
 static uint64_t slice_bytes;
 static unsigned lanes;
 static bool no_windows, no_pin, why_chosen;
-static const struct launched *placed;
+static const struct launched *launched;
 
 /* clang-format off */
 static const struct option_spec options[] = {
     {"algo", 'a', OPTION_TEXT, &bench.algo, "NAME",
-     "Algorithm; all measures each one that supports N ranks, auto lets the library "
-     "choose.",
+     "Algorithm; all measures each one that supports N ranks, auto lets the "
+     "library choose.",
      "auto|all|" PLAN_ALGO_WORDS},
     {"wire", 'w', OPTION_CHOICE, &bench.wire, "WIRE",
      "Transport. Default: shm.", "shm|ipc|tcp|verbs"},
     {"ranks", 'n', OPTION_UNSIGNED, &bench.ranks, "N",
      "Processes. Default: 4, or as many as mpirun or another launcher started.",
      NULL},
-    {"begin", 'b', OPTION_BYTES, &bench.bytes_min, "BYTES", "Smallest size in bytes.",
-     NULL},
+    {"begin", 'b', OPTION_BYTES, &bench.bytes_min, "BYTES",
+     "Smallest size in bytes.", NULL},
     {"end", 'e', OPTION_BYTES, &bench.bytes_max, "BYTES",
      "Largest size in bytes.", NULL},
     {"factor", 'f', OPTION_UNSIGNED, &bench.factor, "F",
@@ -86,7 +86,7 @@ static const struct option_spec options[] = {
      "Let the scheduler choose the CPU of each rank.", NULL},
     {"why", 0, OPTION_FLAG, &why_chosen, NULL,
      "Print the predicted time of each algorithm.", NULL},
-    PLACED_OPTIONS,
+    LAUNCHER_OPTIONS,
     {0},
 };
 /* clang-format on */
@@ -114,7 +114,7 @@ static struct launch plain_launch(void)
 {
     return (struct launch){
         .ranks = bench.ranks,
-        .launched = placed,
+        .launched = launched,
         .wire = bench.wire,
         .timeout_ns = common.timeout_ns,
         .no_windows = no_windows,
@@ -226,7 +226,7 @@ static int measure_wire(void)
         return complain_with(GW_EINVAL,
                              "wire: --sizes is not supported; use --begin and "
                              "--end");
-    if (placed)
+    if (launched)
         return complain_with(GW_EINVAL,
                              "wire measures two ranks of its own; add --alone");
     const struct launch plain = plain_launch();
@@ -234,14 +234,14 @@ static int measure_wire(void)
 }
 
 /* Without -n, a file may set the number of ranks. */
-static void take_ranks_of_file(const char *operand)
+static void set_ranks_from_file(const char *operand)
 {
     unsigned ranks = 0;
     if (plan_names_file(operand))
         ranks = plan_file_ranks(operand);
     else if (plan_names_file(bench.algo))
         ranks = plan_file_ranks(bench.algo);
-    if (bench.ranks == RANKS_UNSAID && ranks > 0)
+    if (bench.ranks == RANKS_UNSET && ranks > 0)
         bench.ranks = ranks;
 }
 
@@ -250,9 +250,9 @@ static int run_bench(int operand_count, char **operands)
     struct gw_error why;
     bench.seed = common.seed;
     if (operand_count > 0) /* optional with --explain-env */
-        take_ranks_of_file(operands[0]);
+        set_ranks_from_file(operands[0]);
     enum gw_err err = launched_begin(&bench.ranks, PLAN_RANKS_DEFAULT,
-                                     &bench.wire, &placed, &why);
+                                     &bench.wire, &launched, &why);
     if (err == GW_PENDING)
         return 0;
     if (!err)

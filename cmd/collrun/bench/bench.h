@@ -68,11 +68,11 @@ GW_MUST_CHECK enum gw_err bench_rank(struct gw_comm *comm,
 struct bench_table {
     const struct bench *bench;
     struct output *output;
-    struct bench_heard {
+    struct bench_totals {
         unsigned ranks; /* that have reported */
         uint64_t wrong;
         struct bench_report rank0;
-    } * heard;      /* one per case */
+    } * totals;     /* one per case */
     uint64_t wrong; /* in all */
     size_t rows;    /* printed so far */
     char first_wrong[160];

@@ -33,7 +33,7 @@ enum {
 };
 
 /* Rank 0's message before each batch of calls. */
-struct order {
+struct round_plan {
     uint64_t samples; /* in the next round; 0: the end */
     uint64_t batch;   /* calls per sample */
     uint64_t interrupted;
@@ -75,12 +75,13 @@ static enum gw_err comm_failed(struct bench_rank *r)
     return gw_fail(r->why, error->code, "%s", error->text);
 }
 
-static enum gw_err agree(struct bench_rank *r, struct order *order)
+static enum gw_err agree(struct bench_rank *r, struct round_plan *round_plan)
 {
-    order->interrupted = interrupted != 0;
-    if (gw_broadcast(r->comm, GW_IN_PLACE, order, sizeof *order, GW_U8, 0))
+    round_plan->interrupted = interrupted != 0;
+    if (gw_broadcast(r->comm, GW_IN_PLACE, round_plan, sizeof *round_plan,
+                     GW_U8, 0))
         return comm_failed(r);
-    if (order->interrupted)
+    if (round_plan->interrupted)
         return gw_fail(r->why, GW_EINTR, "interrupted");
     return GW_OK;
 }
@@ -99,36 +100,37 @@ static enum gw_err warm_up(struct bench_rank *r, double *call_ns)
 {
     const struct bench *b = r->bench;
     uint64_t begin_ns = gw_now_ns(), done = 0;
-    struct order order = {.samples = 1, .batch = 1};
+    struct round_plan round_plan = {.samples = 1, .batch = 1};
     enum gw_err err = GW_OK;
-    while (!err && order.samples > 0) {
+    while (!err && round_plan.samples > 0) {
         uint64_t start_ns = gw_now_ns();
-        if ((err = run_batch(r, order.batch)))
+        if ((err = run_batch(r, round_plan.batch)))
             return err;
         uint64_t end_ns = gw_now_ns();
-        *call_ns = (double)(end_ns - start_ns) / (double)order.batch;
-        done += order.batch;
+        *call_ns = (double)(end_ns - start_ns) / (double)round_plan.batch;
+        done += round_plan.batch;
         bool warm = b->iterations > 0 || end_ns - begin_ns > b->seconds_ns / 10;
-        order.samples = done < b->warmup || !warm;
-        order.batch *= 2;
-        err = agree(r, &order);
+        round_plan.samples = done < b->warmup || !warm;
+        round_plan.batch *= 2;
+        err = agree(r, &round_plan);
     }
     return err;
 }
 
-static enum gw_err run_round(struct bench_rank *r, const struct order *order)
+static enum gw_err run_round(struct bench_rank *r,
+                             const struct round_plan *round_plan)
 {
     uint64_t begin_ns = gw_now_ns(), before_ns = begin_ns;
-    for (uint64_t s = 0; s < order->samples; s++) {
-        enum gw_err err = run_batch(r, order->batch);
+    for (uint64_t s = 0; s < round_plan->samples; s++) {
+        enum gw_err err = run_batch(r, round_plan->batch);
         if (err)
             return err;
         uint64_t now_ns = gw_now_ns();
         r->samples[r->sample_count++] =
-            (double)(now_ns - before_ns) / (double)order->batch * 1e-3;
+            (double)(now_ns - before_ns) / (double)round_plan->batch * 1e-3;
         before_ns = now_ns;
     }
-    r->calls += order->samples * order->batch;
+    r->calls += round_plan->samples * round_plan->batch;
     r->total_ns += before_ns - begin_ns;
     return GW_OK;
 }
@@ -155,46 +157,48 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 
 /* The rest of --iters, in whole samples; the last one may have a smaller batch.
  */
-static void plan_calls(const struct bench_rank *r, struct order *order)
+static void plan_calls(const struct bench_rank *r,
+                       struct round_plan *round_plan)
 {
     uint64_t left = r->bench->iterations - r->calls;
-    order->batch = at_most(order->batch, left);
-    order->samples = left ? at_most(order->samples, left / order->batch) : 0;
+    round_plan->batch = at_most(round_plan->batch, left);
+    round_plan->samples =
+        left ? at_most(round_plan->samples, left / round_plan->batch) : 0;
 }
 
 /* The next round: the remaining time, but not much more than ROUND_NS. */
 static void plan_round(const struct bench_rank *r, double call_ns,
-                       struct order *order)
+                       struct round_plan *round_plan)
 {
     const struct bench *b = r->bench;
     bool by_time = b->iterations == 0;
-    double sample_ns = call_ns * (double)order->batch;
+    double sample_ns = call_ns * (double)round_plan->batch;
     double left_ns = (double)b->seconds_ns - (double)r->total_ns;
     double round_ns = by_time && left_ns < ROUND_NS ? left_ns : ROUND_NS;
-    order->samples = at_most(at_least_1(round_ns / sample_ns),
-                             SAMPLES_MAX - r->sample_count);
+    round_plan->samples = at_most(at_least_1(round_ns / sample_ns),
+                                  SAMPLES_MAX - r->sample_count);
     if (!by_time)
-        plan_calls(r, order);
+        plan_calls(r, round_plan);
     else if (r->calls > 0 && left_ns <= 0)
-        order->samples = 0;
+        round_plan->samples = 0;
 }
 
 static enum gw_err time_case(struct bench_rank *r, double call_ns)
 {
-    struct order order = {.batch = choose_batch(r->bench, call_ns)};
+    struct round_plan round_plan = {.batch = choose_batch(r->bench, call_ns)};
     r->sample_count = 0;
     r->calls = r->total_ns = 0;
     for (;;) {
-        plan_round(r, call_ns, &order);
-        enum gw_err err = agree(r, &order);
-        if (!err && order.samples > 0)
-            err = run_round(r, &order);
-        if (err || order.samples == 0)
+        plan_round(r, call_ns, &round_plan);
+        enum gw_err err = agree(r, &round_plan);
+        if (!err && round_plan.samples > 0)
+            err = run_round(r, &round_plan);
+        if (err || round_plan.samples == 0)
             return err;
     }
 }
 
-static void give(const struct bench *b, void *memory)
+static void release_memory(const struct bench *b, void *memory)
 {
     if (b->malloc)
         free(memory);
@@ -210,7 +214,7 @@ static enum gw_err grow_buffer(struct bench_rank *r, struct buffer *buffer,
     const struct bench *b = r->bench;
     if (bytes <= buffer->bytes)
         return GW_OK;
-    give(b, buffer->memory);
+    release_memory(b, buffer->memory);
     buffer->bytes = 0;
     buffer->memory = b->malloc ? malloc(bytes) : gw_alloc(bytes, r->why);
     if (!buffer->memory && b->malloc)
@@ -306,8 +310,8 @@ enum gw_err bench_rank(struct gw_comm *comm, struct reporter *report,
         if (!err)
             report_send(report, &result, sizeof result);
     }
-    give(b, r.in.memory);
-    give(b, r.out.memory);
+    release_memory(b, r.in.memory);
+    release_memory(b, r.out.memory);
     free(r.samples);
     return err;
 }

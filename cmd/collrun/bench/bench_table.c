@@ -38,10 +38,10 @@ static const struct field fields[] = {
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
 static void print_row(struct bench_table *t, const struct bench_case *item,
-                      const struct bench_heard *heard)
+                      const struct bench_totals *totals)
 {
     const struct bench *b = t->bench;
-    const struct bench_report *r = &heard->rank0;
+    const struct bench_report *r = &totals->rank0;
     bool reduces = gw_collective_reduces(item->collective);
     bool rooted = gw_collective_rooted(item->collective);
     double algbw = (double)item->bytes / r->time_us * 1e-3;
@@ -56,7 +56,7 @@ static void print_row(struct bench_table *t, const struct bench_case *item,
                               {.real = algbw},
                               {.real = algbw * size_bus_factor(item->collective,
                                                                b->ranks)},
-                              {.integer = (int64_t)heard->wrong},
+                              {.integer = (int64_t)totals->wrong},
                               {.text = gw_collective_name(item->collective)},
                               {.text = item->algo->name},
                               {.text = b->wire},
@@ -70,8 +70,8 @@ static void print_row(struct bench_table *t, const struct bench_case *item,
     t->rows++;
 }
 
-static void note_wrong(struct bench_table *t, const struct bench_case *item,
-                       unsigned rank, const struct bench_report *r)
+static void record_wrong(struct bench_table *t, const struct bench_case *item,
+                         unsigned rank, const struct bench_report *r)
 {
     char size[16], text[96];
     if (r->wrong == 0)
@@ -101,14 +101,14 @@ enum gw_err bench_table_begin(struct bench_table *t, const struct bench *bench,
 {
     bool table = strcmp(common.output, "table") == 0;
     *t = (struct bench_table){.bench = bench};
-    t->heard = calloc(bench->case_count, sizeof *t->heard);
-    if (!t->heard)
+    t->totals = calloc(bench->case_count, sizeof *t->totals);
+    if (!t->totals)
         return gw_fail(why, GW_ENOMEM, "%zu cases", bench->case_count);
     enum gw_err err =
         output_begin("collrun bench", common.output, fields,
                      table ? FIELD_COUNT : FIELD_COUNT - 1, &t->output, why);
     if (err)
-        free(t->heard);
+        free(t->totals);
     else {
         output_spare(t->output,
                      "op redop dtype root wire count p99_us bound_us "
@@ -124,14 +124,14 @@ void bench_table_add(struct bench_table *t, unsigned rank,
     if (report->index >= t->bench->case_count)
         return;
     const struct bench_case *item = &t->bench->cases[report->index];
-    struct bench_heard *heard = &t->heard[report->index];
+    struct bench_totals *totals = &t->totals[report->index];
     if (rank == 0)
-        heard->rank0 = *report;
-    heard->wrong += report->wrong;
-    note_wrong(t, item, rank, report);
-    if (++heard->ranks < t->bench->ranks)
+        totals->rank0 = *report;
+    totals->wrong += report->wrong;
+    record_wrong(t, item, rank, report);
+    if (++totals->ranks < t->bench->ranks)
         return;
-    print_row(t, item, heard);
+    print_row(t, item, totals);
     bench_table_progress(t);
 }
 
@@ -139,5 +139,5 @@ void bench_table_end(struct bench_table *t, const struct gw_error *error)
 {
     progress("%s", "");
     output_end(&t->output, error, error && error->code == GW_EINTR);
-    free(t->heard);
+    free(t->totals);
 }

@@ -38,7 +38,7 @@ struct wire_bench {
 /* The share, in percent, of the kernel and the hand-overs in a round trip. */
 static double accounted(const struct bench_wire_report *r)
 {
-    return 100 * (r->raw_trip_us + 4 * r->hand_over_us) / r->trip_us;
+    return 100 * (r->raw_rtt_us + 4 * r->hand_over_us) / r->rtt_us;
 }
 
 static void add_wire_report(void *context, unsigned rank, const void *data,
@@ -58,8 +58,8 @@ static void add_wire_report(void *context, unsigned rank, const void *data,
                    {.real = (double)r.bytes / r.stream_us * 1e-3},
                    {.real = (double)r.bytes / r.raw_stream_us * 1e-3},
                    {.real = 100 * r.raw_stream_us / r.stream_us},
-                   {.real = r.trip_us},
-                   {.real = r.raw_trip_us},
+                   {.real = r.rtt_us},
+                   {.real = r.raw_rtt_us},
                    {.real = r.hand_over_us},
                    {.real = accounted(&r)},
                    {.real = (double)r.bytes / r.cipher_us * 1e-3},

@@ -13,7 +13,7 @@
 struct bench_wire_report {
     uint64_t bytes;
     double stream_us, raw_stream_us; /* per message of a stream */
-    double trip_us, raw_trip_us;     /* there and back */
+    double rtt_us, raw_rtt_us;       /* there and back */
     double hand_over_us; /* from thread to thread; NaN: no ZeroMQ in it */
     double cipher_us;    /* for one message; NaN: no key */
 };

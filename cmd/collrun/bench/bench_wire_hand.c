@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <zmq.h>
 
-enum { TRIPS = 200, ROUNDS = 9, WORD_BYTES = 64 };
+enum { PING_PONGS = 200, ROUNDS = 9, WORD_BYTES = 64 };
 
 static const char endpoint[] = "inproc://hand-over";
 
@@ -55,9 +55,9 @@ static bool time_rounds(void *socket, double samples[ROUNDS])
     bool good = send_word(socket) && receive_word(socket);
     for (unsigned i = 0; i < ROUNDS && good; i++) {
         uint64_t begin_ns = gw_now_ns();
-        for (unsigned k = 0; k < TRIPS && good; k++)
+        for (unsigned k = 0; k < PING_PONGS && good; k++)
             good = send_word(socket) && receive_word(socket);
-        samples[i] = (double)(gw_now_ns() - begin_ns) / (2e3 * TRIPS);
+        samples[i] = (double)(gw_now_ns() - begin_ns) / (2e3 * PING_PONGS);
     }
     return good;
 }

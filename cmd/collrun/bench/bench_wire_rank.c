@@ -22,13 +22,13 @@ enum {
     WINDOW_MAX = 64,
     WINDOW_BYTES = 4 << 20,
     ROUNDS = 9,
-    WAYS = 4,
+    TIMED_TESTS = 4,
     COUNT_MAX = 1 << 20
 };
-enum way { STREAM, RAW_STREAM, TRIP, RAW_TRIP, CHECK, END };
+enum wire_test { STREAM, RAW_STREAM, PING_PONG, RAW_PING_PONG, CHECK, END };
 
-struct order {
-    uint64_t way, count, bytes;
+struct wire_request {
+    uint64_t test, count, bytes;
 };
 
 struct wire_rank {
@@ -87,20 +87,20 @@ static enum gw_err begin_message(struct wire_rank *r, uint64_t i,
 
 static enum gw_err stream(struct wire_rank *r, uint64_t count)
 {
-    struct gw_request *under_way[WINDOW_MAX] = {NULL};
+    struct gw_request *in_progress[WINDOW_MAX] = {NULL};
     for (uint64_t i = 0; i < count; i++) {
-        struct gw_request **place = &under_way[i % r->window];
+        struct gw_request **place = &in_progress[i % r->window];
         if (*place && gw_wait(place))
             return comm_failed(r);
         if (begin_message(r, i, place))
             return r->why->code;
     }
-    if (gw_wait_all(WINDOW_MAX, under_way))
+    if (gw_wait_all(WINDOW_MAX, in_progress))
         return comm_failed(r);
     return r->rank == 0 ? receive_bytes(r, 1) : send_bytes(r, 1);
 }
 
-static enum gw_err trips(struct wire_rank *r, uint64_t count)
+static enum gw_err ping_pong(struct wire_rank *r, uint64_t count)
 {
     enum gw_err err = GW_OK;
     for (uint64_t i = 0; i < count && !err; i++) {
@@ -113,7 +113,7 @@ static enum gw_err trips(struct wire_rank *r, uint64_t count)
     return err;
 }
 
-static enum gw_err raw_say(struct wire_rank *r, const void *data, size_t bytes)
+static enum gw_err raw_send(struct wire_rank *r, const void *data, size_t bytes)
 {
     return bench_wire_raw_send(r->socket, data, bytes, r->why);
 }
@@ -127,23 +127,23 @@ static enum gw_err raw_stream(struct wire_rank *r, uint64_t count)
 {
     enum gw_err err = GW_OK;
     for (uint64_t i = 0; i < count && !err; i++)
-        err = r->rank == 0 ? raw_say(r, message(r, i), r->bytes)
+        err = r->rank == 0 ? raw_send(r, message(r, i), r->bytes)
                            : raw_receive(r, message(r, i), r->bytes);
     if (err)
         return err;
     return r->rank == 0 ? raw_receive(r, r->memory, 1)
-                        : raw_say(r, r->memory, 1);
+                        : raw_send(r, r->memory, 1);
 }
 
-static enum gw_err raw_trips(struct wire_rank *r, uint64_t count)
+static enum gw_err raw_ping_pong(struct wire_rank *r, uint64_t count)
 {
     enum gw_err err = GW_OK;
     for (uint64_t i = 0; i < count && !err; i++) {
-        err = r->rank == 0 ? raw_say(r, r->memory, r->bytes)
+        err = r->rank == 0 ? raw_send(r, r->memory, r->bytes)
                            : raw_receive(r, r->memory, r->bytes);
         if (!err)
             err = r->rank == 0 ? raw_receive(r, r->memory, r->bytes)
-                               : raw_say(r, r->memory, r->bytes);
+                               : raw_send(r, r->memory, r->bytes);
     }
     return err;
 }
@@ -180,43 +180,48 @@ static enum gw_err check_windows(struct wire_rank *r, uint64_t count)
 
 /* ---- orders ---- */
 
-static enum gw_err obey(struct wire_rank *r, struct order *order)
+static enum gw_err run_request(struct wire_rank *r,
+                               struct wire_request *request)
 {
-    static enum gw_err (*const ways[])(struct wire_rank *, uint64_t) = {
-        [STREAM] = stream,      [RAW_STREAM] = raw_stream, [TRIP] = trips,
-        [RAW_TRIP] = raw_trips, [CHECK] = check_windows,
+    static enum gw_err (*const tests[])(struct wire_rank *, uint64_t) = {
+        [STREAM] = stream,       [RAW_STREAM] = raw_stream,
+        [PING_PONG] = ping_pong, [RAW_PING_PONG] = raw_ping_pong,
+        [CHECK] = check_windows,
     };
-    if (gw_broadcast(r->comm, GW_IN_PLACE, order, sizeof *order, GW_U8, 0))
+    if (gw_broadcast(r->comm, GW_IN_PLACE, request, sizeof *request, GW_U8, 0))
         return comm_failed(r);
-    set_size(r, order->bytes);
-    return order->way == END ? GW_OK : ways[order->way](r, order->count);
+    set_size(r, request->bytes);
+    return request->test == END ? GW_OK
+                                : tests[request->test](r, request->count);
 }
 
 /* For rank 0: gives the order; *us receives the time of a message or trip. */
-static enum gw_err command(struct wire_rank *r, enum way way, uint64_t count,
-                           double *us)
+static enum gw_err time_request(struct wire_rank *r, enum wire_test test,
+                                uint64_t count, double *us)
 {
-    struct order order = {.way = way, .count = count, .bytes = r->bytes};
+    struct wire_request request = {
+        .test = test, .count = count, .bytes = r->bytes};
     if (interrupted) {
-        order.way = END;
-        enum gw_err err = obey(r, &order);
+        request.test = END;
+        enum gw_err err = run_request(r, &request);
         return err ? err : gw_fail(r->why, GW_EINTR, "interrupted");
     }
     uint64_t begin_ns = gw_now_ns();
-    enum gw_err err = obey(r, &order);
+    enum gw_err err = run_request(r, &request);
     *us = (double)(gw_now_ns() - begin_ns) / (double)count * 1e-3;
     return err;
 }
 
 /* As many as fit into a round's share of the time, after a warm-up. */
-static enum gw_err choose_count(struct wire_rank *r, enum way way,
+static enum gw_err choose_count(struct wire_rank *r, enum wire_test test,
                                 uint64_t *count)
 {
-    double share_us = (double)r->bench->seconds_ns * 1e-3 / (ROUNDS * WAYS);
+    double share_us =
+        (double)r->bench->seconds_ns * 1e-3 / (ROUNDS * TIMED_TESTS);
     double us = 0;
     *count = r->window;
     for (;;) {
-        enum gw_err err = command(r, way, *count, &us);
+        enum gw_err err = time_request(r, test, *count, &us);
         if (err || us * (double)*count >= share_us || *count >= COUNT_MAX)
             return err;
         *count *= 2;
@@ -229,16 +234,17 @@ static double median(double *samples)
     return stats_quantile(samples, ROUNDS, 0.5);
 }
 
-static enum gw_err measure_ways(struct wire_rank *r, struct reporter *report)
+static enum gw_err measure_tests(struct wire_rank *r, struct reporter *report)
 {
-    uint64_t counts[WAYS];
-    double samples[WAYS][ROUNDS], us;
-    enum gw_err err = command(r, CHECK, r->window, &us);
-    for (unsigned way = 0; way < WAYS && !err; way++)
-        err = choose_count(r, (enum way)way, &counts[way]);
+    uint64_t counts[TIMED_TESTS];
+    double samples[TIMED_TESTS][ROUNDS], us;
+    enum gw_err err = time_request(r, CHECK, r->window, &us);
+    for (unsigned test = 0; test < TIMED_TESTS && !err; test++)
+        err = choose_count(r, (enum wire_test)test, &counts[test]);
     for (unsigned i = 0; i < ROUNDS && !err; i++)
-        for (unsigned way = 0; way < WAYS && !err; way++)
-            err = command(r, (enum way)way, counts[way], &samples[way][i]);
+        for (unsigned test = 0; test < TIMED_TESTS && !err; test++)
+            err = time_request(r, (enum wire_test)test, counts[test],
+                               &samples[test][i]);
     bool has_threads = strcmp(r->bench->wire, "shm") != 0;
     double hand_over_us = (double)NAN, cipher_us = (double)NAN;
     if (!err && has_threads)
@@ -251,8 +257,8 @@ static enum gw_err measure_ways(struct wire_rank *r, struct reporter *report)
         .bytes = r->bytes,
         .stream_us = median(samples[STREAM]),
         .raw_stream_us = median(samples[RAW_STREAM]),
-        .trip_us = median(samples[TRIP]),
-        .raw_trip_us = median(samples[RAW_TRIP]),
+        .rtt_us = median(samples[PING_PONG]),
+        .raw_rtt_us = median(samples[RAW_PING_PONG]),
         .hand_over_us = hand_over_us,
         .cipher_us = cipher_us,
     };
@@ -264,24 +270,24 @@ static enum gw_err lead(struct wire_rank *r, struct reporter *report)
 {
     const struct bench *b = r->bench;
     uint64_t bytes = b->bytes_min;
-    struct order end = {.way = END};
+    struct wire_request end = {.test = END};
     for (;;) {
         set_size(r, bytes);
-        enum gw_err err = measure_ways(r, report);
+        enum gw_err err = measure_tests(r, report);
         if (err)
             return err;
         if (bytes > b->bytes_max / b->factor)
-            return obey(r, &end);
+            return run_request(r, &end);
         bytes *= b->factor;
     }
 }
 
-static enum gw_err follow_orders(struct wire_rank *r)
+static enum gw_err follow_requests(struct wire_rank *r)
 {
-    struct order order = {.way = STREAM};
+    struct wire_request request = {.test = STREAM};
     enum gw_err err = GW_OK;
-    while (!err && order.way != END)
-        err = obey(r, &order);
+    while (!err && request.test != END)
+        err = run_request(r, &request);
     return err;
 }
 
@@ -300,7 +306,7 @@ enum gw_err bench_wire_rank(struct gw_comm *comm, struct reporter *report,
     if (!r.memory)
         return gw_fail(why, GW_ENOMEM, "%zu bytes of messages", all);
     memset(r.memory, 1, all);
-    enum gw_err err = r.rank == 0 ? lead(&r, report) : follow_orders(&r);
+    enum gw_err err = r.rank == 0 ? lead(&r, report) : follow_requests(&r);
     if (b->malloc)
         free(r.memory);
     else

@@ -105,10 +105,10 @@ static void type_rows(struct output *output)
 {
     for (unsigned i = 0; i < GW_DTYPE_COUNT; i++) {
         enum gw_dtype type = (enum gw_dtype)i;
-        char note[32];
-        snprintf(note, sizeof note, "%zu bytes", gw_dtype_size(type));
+        char text[32];
+        snprintf(text, sizeof text, "%zu bytes", gw_dtype_size(type));
         output_row(output, (union value[]){{.text = gw_dtype_name(type)},
-                                           {.text = note}});
+                                           {.text = text}});
     }
 }
 
@@ -126,17 +126,17 @@ static void redop_rows(struct output *output)
 static void wire_rows(struct output *output)
 {
     static const struct {
-        const char *name, *note;
+        const char *name, *text;
     } known[] = {{"shm", "shared memory of this host"},
                  {"ipc", "ZeroMQ over unix sockets"},
                  {"tcp", "ZeroMQ over TCP"},
                  {"verbs", "RDMA over libibverbs"}};
     for (const char *const *wire = gw_wire_list(); *wire; wire++) {
-        const char *note = NULL;
+        const char *text = NULL;
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (strcmp(known[i].name, *wire) == 0)
-                note = known[i].note;
-        output_row(output, (union value[]){{.text = *wire}, {.text = note}});
+                text = known[i].text;
+        output_row(output, (union value[]){{.text = *wire}, {.text = text}});
     }
 }
 

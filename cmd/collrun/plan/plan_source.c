@@ -32,20 +32,20 @@ static bool same_word(const char *a, const char *b)
 
 static enum gw_err neither(const char *operand, struct gw_error *why)
 {
-    struct suggestion near;
+    struct suggestion suggestion;
     char hint[96], valid[160] = "";
-    suggestion_begin(&near, operand);
+    suggestion_begin(&suggestion, operand);
     for (unsigned i = 0; i < GW_COLLECTIVES; i++) {
         const char *name = gw_collective_name((enum gw_collective)i);
         size_t used = strlen(valid);
-        suggestion_offer(&near, name);
+        suggestion_offer(&suggestion, name);
         snprintf(valid + used, sizeof valid - used, "%s%s", i ? ", " : "",
                  name);
     }
     return gw_fail(why, GW_EINVAL,
                    "\"%.60s\" is neither a collective nor a file%s; the "
                    "collectives are %s",
-                   operand, suggestion_text(&near, hint), valid);
+                   operand, suggestion_text(&suggestion, hint), valid);
 }
 
 enum gw_err plan_operand(const char *operand, bool *is_file,
@@ -77,23 +77,23 @@ static enum gw_err algo_of_plugin(enum gw_collective collective,
 static enum gw_err unknown_algo(enum gw_collective collective, const char *name,
                                 struct gw_error *why)
 {
-    struct suggestion near;
+    struct suggestion suggestion;
     char hint[96], valid[256] = "";
     size_t count;
     const struct gw_algo *const *list = gw_algo_list(&count);
-    suggestion_begin(&near, name);
+    suggestion_begin(&suggestion, name);
     for (size_t i = 0; i < count; i++) {
         if (list[i]->collective != collective)
             continue;
         size_t used = strlen(valid);
-        suggestion_offer(&near, list[i]->name);
+        suggestion_offer(&suggestion, list[i]->name);
         snprintf(valid + used, sizeof valid - used, "%s%s", used ? ", " : "",
                  list[i]->name);
     }
     return gw_fail(why, GW_EINVAL,
                    "%s: unknown algorithm \"%.60s\"%s; the algorithms are %s",
                    gw_collective_name(collective), name,
-                   suggestion_text(&near, hint), valid);
+                   suggestion_text(&suggestion, hint), valid);
 }
 
 enum gw_err plan_algo(enum gw_collective collective, const char *name,

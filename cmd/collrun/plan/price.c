@@ -20,7 +20,7 @@
 static struct plan_source source;
 static const char *wire = "shm", *dtype = "f32";
 static uint64_t bytes = 1 << 20;
-static bool why_asked;
+static bool show_why;
 
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
@@ -30,7 +30,7 @@ static const struct option_spec options[] = {
      "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Wire whose costs are used.",
      "shm|ipc|tcp|verbs"},
-    {"why", 0, OPTION_FLAG, &why_asked, NULL,
+    {"why", 0, OPTION_FLAG, &show_why, NULL,
      "Explain in sentences which algorithm a call would choose.", NULL},
     {0},
 };
@@ -207,7 +207,7 @@ static int show_offers(const struct offers *offers)
         output, "bound_percent messages rank_reduced rank_received rank_bytes");
     for (size_t i = 0; i < offers->count; i++)
         offer_row(output, &offers->list[i]);
-    if (why_asked)
+    if (show_why)
         price_explain(output, question);
     output_end(&output, NULL, interrupted != 0);
     return interrupted ? gw_err_exit(GW_EINTR) : 0;

@@ -69,14 +69,14 @@ static void list_lines(struct gw_cost_line *lines, size_t count, char *text,
 }
 
 /* The cost breakdown of the first few predictions. */
-static void explain_bills(struct output *output,
-                          const struct price_question *question)
+static void explain_breakdowns(struct output *output,
+                               const struct price_question *question)
 {
-    enum { BILLS = 3 };
-    static const char *const names[BILLS] = {"first", "second", "third"};
+    enum { BREAKDOWNS = 3 };
+    static const char *const names[BREAKDOWNS] = {"first", "second", "third"};
     struct gw_candidate best[CANDIDATES];
     size_t found = choose_candidates(question, question->bytes, best);
-    for (size_t i = 0; i < found && i < BILLS; i++) {
+    for (size_t i = 0; i < found && i < BREAKDOWNS; i++) {
         char text[512];
         struct gw_cost_line lines[GW_COEFFICIENTS_MAX];
         size_t count =
@@ -92,21 +92,23 @@ static void explain_bills(struct output *output,
 }
 
 /* "by rule of 2026-11-22: at 4K measured 3.10 us, against 4.20 us of ring" */
-static void explain_rule(struct output *output, const char *call,
-                         const struct gw_tuning_rule *rule,
-                         const struct gw_candidate *first)
+static void explain_tuning_rule(struct output *output, const char *call,
+                                const struct gw_tuning_rule *tuning_rule,
+                                const struct gw_candidate *first)
 {
     char text[320], size[16];
     int used = snprintf(text, sizeof text, "%s uses %s by rule", call,
-                        rule->algo->name);
-    if (*rule->date)
+                        tuning_rule->algo->name);
+    if (*tuning_rule->date)
         used += snprintf(text + used, sizeof text - (size_t)used, " of %.10s",
-                         rule->date);
-    gw_format_bytes(rule->bytes, size);
-    if (rule->us > 0 && rule->instead_us > 0 && rule->instead)
+                         tuning_rule->date);
+    gw_format_bytes(tuning_rule->bytes, size);
+    if (tuning_rule->us > 0 && tuning_rule->instead_us > 0 &&
+        tuning_rule->instead)
         used += snprintf(text + used, sizeof text - (size_t)used,
                          ": at %s it took %.2f us, against %.2f us for %s",
-                         size, rule->us, rule->instead_us, rule->instead->name);
+                         size, tuning_rule->us, tuning_rule->instead_us,
+                         tuning_rule->instead->name);
     snprintf(text + used, sizeof text - (size_t)used, " (%.2f us predicted)",
              first->predicted_us);
     output_note_text(output, "choice", text);
@@ -130,7 +132,7 @@ static void explain_choice(struct output *output,
                            const struct price_question *question)
 {
     struct gw_candidate best[CANDIDATES];
-    struct gw_tuning_rule rule;
+    struct gw_tuning_rule tuning_rule;
     char call[80], size[16];
     size_t found = choose_candidates(question, question->bytes, best);
     if (found == 0)
@@ -140,8 +142,8 @@ static void explain_choice(struct output *output,
              question->ranks);
     if (gw_tuning_rule_find(question->wire, question->collective,
                             question->ranks, question->count,
-                            question->elem_bytes, &rule))
-        explain_rule(output, call, &rule, &best[0]);
+                            question->elem_bytes, &tuning_rule))
+        explain_tuning_rule(output, call, &tuning_rule, &best[0]);
     else
         explain_prediction(output, call, best, found);
 }
@@ -173,7 +175,7 @@ void price_explain(struct output *output, const struct price_question *question)
 {
     explain_costs(output, question);
     explain_choice(output, question);
-    explain_bills(output, question);
+    explain_breakdowns(output, question);
     if (question->collective != GW_BARRIER)
         explain_sizes(output, question);
 }

@@ -12,30 +12,30 @@
 
 #include <stdio.h>
 
-enum { SMALL_RANKS = 17, SEEN_MAX = 8 };
+enum { SMALL_RANKS = 17, HASHES_MAX = 8 };
 
 struct variants {
     const struct gw_algo *algo;
     unsigned link_chunks;
     struct verify_tally *tally;
-    uint64_t seen[SEEN_MAX]; /* hashes of the plans of this root */
-    unsigned seen_count;
+    uint64_t hashes[HASHES_MAX]; /* hashes of the plans of this root */
+    unsigned hash_count;
 };
 
 /* True for the first plan of this shape. */
 static bool is_new(struct variants *v, const struct gw_plan *plan)
 {
     uint64_t hash = gw_plan_hash(plan);
-    for (unsigned i = 0; i < v->seen_count; i++)
-        if (v->seen[i] == hash)
+    for (unsigned i = 0; i < v->hash_count; i++)
+        if (v->hashes[i] == hash)
             return false;
-    if (v->seen_count < SEEN_MAX)
-        v->seen[v->seen_count++] = hash;
+    if (v->hash_count < HASHES_MAX)
+        v->hashes[v->hash_count++] = hash;
     return true;
 }
 
-static void note_wrong(struct variants *v, const struct gw_algo_args *args,
-                       const struct gw_verdict *verdict)
+static void record_wrong(struct variants *v, const struct gw_algo_args *args,
+                         const struct gw_verdict *verdict)
 {
     struct verify_tally *tally = v->tally;
     if (tally->wrong++)
@@ -59,7 +59,7 @@ static void verify_plan(struct variants *v, const struct gw_algo_args *args,
     if (err != GW_EPLAN)
         return;
     v->tally->error.code = GW_OK;
-    note_wrong(v, args, &verdict);
+    record_wrong(v, args, &verdict);
 }
 
 static void verify_variant(struct variants *v, const struct gw_algo_args *args)
@@ -79,7 +79,7 @@ static void verify_root(struct variants *v, unsigned ranks, unsigned root)
 {
     static const unsigned depths[] = {1, 2, 3}, groups[] = {2, 3, 4};
     struct gw_algo_args args = {.ranks = ranks, .root = root};
-    v->seen_count = 0;
+    v->hash_count = 0;
     verify_variant(v, &args);
     for (unsigned i = 0; i < 3 && ranks <= SMALL_RANKS; i++) {
         struct gw_algo_args deep = args, grouped = args;

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static unsigned ranks = RANKS_UNSAID;
+static unsigned ranks = RANKS_UNSET;
 static const char *wire;
 static bool no_pin;
 
@@ -29,7 +29,7 @@ static const struct option_spec options[] = {
      "shm|ipc|tcp|verbs"},
     {"no-pin", 0, OPTION_FLAG, &no_pin, NULL,
      "Let the scheduler choose the CPU of each rank.", NULL},
-    PLACED_OPTIONS,
+    LAUNCHER_OPTIONS,
     {0},
 };
 

@@ -14,8 +14,8 @@
  *                             part, and differences that cancel in pairs;
  *                             for prod, signs and few twos
  *
- * In a counting pattern every element is its number in the whole vector, so that
- * a person can follow it; the caller keeps the sums exact.
+ * In a counting pattern every element is its number in the whole vector, so
+ * that a person can follow it; the caller keeps the sums exact.
  *
  * A value is an int64_t until it is encoded (pattern_element.c).
  */
@@ -61,7 +61,7 @@ static int64_t between(struct gw_rng *rng, int64_t low, int64_t high)
 }
 
 /* Above 256 ranks only some contribute, because 256 must hold the sum. */
-static bool takes_turn(const struct pattern *p, unsigned rank, unsigned i)
+static bool contributes(const struct pattern *p, unsigned rank, unsigned i)
 {
     unsigned turns = (p->ranks + EXACT_MAX - 1) / EXACT_MAX;
     return rank % turns == i % turns;
@@ -77,7 +77,7 @@ static int64_t float_value(const struct pattern *p, struct streams *s,
     unsigned rarity = p->ranks < FEW * FEW ? FEW : p->ranks / FEW + 1;
     switch (p->op) {
     case GW_SUM:
-        return takes_turn(p, rank, i) ? between(&s->own, -share, share) : 0;
+        return contributes(p, rank, i) ? between(&s->own, -share, share) : 0;
     case GW_AVG:
         if (rank + 1 == p->ranks && rank % 2 == 0)
             return common;

@@ -3,7 +3,7 @@
  * collrun run: a plan, once, on real data. It is verified first; then n ranks
  * run it over a wire, each compares its result with the scalar reference, and
  * the traffic of the links is compared with the plan. --watch draws the
- * accumulation matrix after every step (watch.h).
+ * accumulation matrix after every step (live_matrix.h).
  */
 #include "run.h"
 
@@ -12,7 +12,7 @@
 #include "collrun/plan/verify.h"
 #include "common/launched.h"
 #include "common/recorder.h"
-#include "watch.h"
+#include "live_matrix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +23,11 @@
 static struct plan_source source;
 static const char *wire, *type_name = "f32", *op_name = "sum";
 enum { BYTES_DEFAULT = 64 << 10 };
-#define UNSAID UINT64_MAX
-static uint64_t bytes = UNSAID, slice_bytes;
-static bool watching, in_place, values;
+#define UNSET UINT64_MAX
+static uint64_t bytes = UNSET, slice_bytes;
+static bool draws_matrix, in_place, values;
 static struct recorder recorder;
-static const struct launched *placed;
+static const struct launched *launched;
 
 /* clang-format off */
 static const struct option_spec options[] = {
@@ -37,7 +37,7 @@ static const struct option_spec options[] = {
      NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport. Default: shm.",
      "shm|ipc|tcp|verbs"},
-    {"watch", 0, OPTION_FLAG, &watching, NULL,
+    {"watch", 0, OPTION_FLAG, &draws_matrix, NULL,
      "After each step, draw which ranks have contributed to each chunk.", NULL},
     {"values", 0, OPTION_FLAG, &values, NULL,
      "Fill the buffers with 0, 1, 2, ... and print the numbers of each rank.",
@@ -56,15 +56,15 @@ static const struct option_spec options[] = {
      "Use the output buffer as the input.", NULL},
     {"slice", 0, OPTION_BYTES, &slice_bytes, "BYTES",
      "Bytes per slice. Default: chosen by the wire.", NULL},
-    PLACED_OPTIONS,
+    LAUNCHER_OPTIONS,
     {0},
 };
 /* clang-format on */
 
 /* The supervisor's state while the ranks run. */
 struct context {
-    const struct run_job *job;
-    struct watch watch;
+    const struct run_spec *spec;
+    struct live_matrix matrix;
     struct run_result result;
 };
 
@@ -84,26 +84,26 @@ static void on_event(void *context, const struct gw_event *event)
     struct context *c = context;
     if (recorder_wanted(&recorder))
         recorder_add(&recorder, event);
-    if (watching)
-        watch_event(&c->watch, event);
+    if (draws_matrix)
+        live_matrix_event(&c->matrix, event);
 }
 
 static enum gw_err run_rank_main(struct gw_comm *comm, struct reporter *report,
                                  void *context, struct gw_error *why)
 {
     const struct context *c = context;
-    return run_rank(comm, report, c->job, why);
+    return run_rank(comm, report, c->spec, why);
 }
 
 static enum gw_err launch_ranks(struct context *c, struct gw_error *why)
 {
     const struct launch launch = {
-        .ranks = c->job->plan->ranks,
-        .launched = placed,
+        .ranks = c->spec->plan->ranks,
+        .launched = launched,
         .wire = wire,
         .timeout_ns = common.timeout_ns,
         .slice_bytes = slice_bytes,
-        .events = watching || recorder_wanted(&recorder),
+        .events = draws_matrix || recorder_wanted(&recorder),
         .rank_main = run_rank_main,
         .context = c,
         .on_report = add_run_report,
@@ -111,7 +111,7 @@ static enum gw_err launch_ranks(struct context *c, struct gw_error *why)
     };
     struct gw_error unwritten;
     enum gw_err err = launch_run(&launch, why);
-    if (recorder_wanted(&recorder) && launched_hears(placed) &&
+    if (recorder_wanted(&recorder) && launched_receives(launched) &&
         recorder_write(&recorder, &unwritten) && !err)
         err = gw_fail(why, unwritten.code, "%s", unwritten.text);
     return err;
@@ -135,23 +135,23 @@ static unsigned picture_width(void)
     return width > 0 ? (unsigned)width : USUAL;
 }
 
-static enum gw_err watch_launch(struct context *c, struct gw_error *why)
+static enum gw_err launch_and_draw(struct context *c, struct gw_error *why)
 {
-    if (!watching || !launched_hears(placed))
+    if (!draws_matrix || !launched_receives(launched))
         return launch_ranks(c, why);
-    enum gw_err err =
-        watch_init(&c->watch, c->job->plan, picture(), picture_width(), why);
+    enum gw_err err = live_matrix_init(&c->matrix, c->spec->plan, picture(),
+                                       picture_width(), why);
     if (!err)
         err = launch_ranks(c, why);
     if (!err)
-        err = watch_end(&c->watch, why);
-    watch_fini(&c->watch);
+        err = live_matrix_end(&c->matrix, why);
+    live_matrix_fini(&c->matrix);
     return err;
 }
 
 static uint64_t message_bytes(unsigned ranks, size_t elem_bytes)
 {
-    if (bytes != UNSAID)
+    if (bytes != UNSET)
         return bytes;
     return values ? ranks * elem_bytes : BYTES_DEFAULT;
 }
@@ -170,34 +170,34 @@ static void fill_pattern(struct pattern *p, const struct gw_plan *plan)
                               message_bytes(p->ranks, elem_bytes), elem_bytes);
 }
 
-static enum gw_err run_and_judge(struct context *c, struct gw_error *why)
+static enum gw_err run_and_check(struct context *c, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
     if (values)
-        err = run_values_check(&c->job->pattern, why);
+        err = run_values_check(&c->spec->pattern, why);
     if (err)
         return err;
     if (values)
         c->result.values =
-            calloc(c->job->plan->ranks, sizeof *c->result.values);
+            calloc(c->spec->plan->ranks, sizeof *c->result.values);
     if (values && !c->result.values)
         return gw_fail(why, GW_ENOMEM, "numbers of %u ranks",
-                       c->job->plan->ranks);
-    err = watch_launch(c, why);
-    return err ? err : run_result_judge(&c->result, why);
+                       c->spec->plan->ranks);
+    err = launch_and_draw(c, why);
+    return err ? err : run_result_check(&c->result, why);
 }
 
 static int run_plan(const struct gw_plan *plan, struct pattern *pattern)
 {
-    struct run_job job = {.plan = plan};
-    struct context context = {.job = &job};
+    struct run_spec spec = {.plan = plan};
+    struct context context = {.spec = &spec};
     struct gw_error why = {.code = GW_OK}, unprinted;
     fill_pattern(pattern, plan);
-    job.pattern = *pattern;
-    enum gw_err err = run_and_judge(&context, &why);
+    spec.pattern = *pattern;
+    enum gw_err err = run_and_check(&context, &why);
     recorder_fini(&recorder);
     enum gw_err printed = (values ? run_values_print : run_result_print)(
-        &context.result, &job, wire, err ? &why : NULL, &unprinted);
+        &context.result, &spec, wire, err ? &why : NULL, &unprinted);
     free(context.result.values);
     if (printed && !err)
         return complain(&unprinted);
@@ -259,13 +259,13 @@ static int run_collective(int operand_count, char **operands)
     struct gw_plan *plan;
     struct pattern pattern = {.count = 0};
     (void)operand_count;
-    unsigned ranks = source.ranks ? source.ranks : RANKS_UNSAID;
-    enum gw_err err = launched_begin(&ranks, 0, &wire, &placed, &why);
+    unsigned ranks = source.ranks ? source.ranks : RANKS_UNSET;
+    enum gw_err err = launched_begin(&ranks, 0, &wire, &launched, &why);
     if (err == GW_PENDING)
         return 0;
     if (err || check_run_options(&pattern, &why))
         return complain(&why);
-    if (placed)
+    if (launched)
         source.ranks = ranks;
     if (choose_algo(operands[0], &pattern, &why) ||
         plan_get(operands[0], &source, &plan, &why))

@@ -16,7 +16,7 @@ struct run_values {
     char before[RUN_VALUES_ROOM], after[RUN_VALUES_ROOM];
 };
 
-struct run_job {
+struct run_spec {
     const struct gw_plan *plan;
     struct pattern pattern; /* of the one call */
 };
@@ -35,7 +35,7 @@ struct run_report {
  */
 GW_MUST_CHECK enum gw_err run_rank(struct gw_comm *comm,
                                    struct reporter *report,
-                                   const struct run_job *job,
+                                   const struct run_spec *spec,
                                    struct gw_error *why);
 
 /* The sum of all ranks' reports. */
@@ -47,11 +47,11 @@ struct run_result {
 void run_result_add(struct run_result *result, unsigned rank,
                     const struct run_report *report);
 /* GW_EWRONG when some element or some counter is wrong. */
-GW_MUST_CHECK enum gw_err run_result_judge(const struct run_result *result,
+GW_MUST_CHECK enum gw_err run_result_check(const struct run_result *result,
                                            struct gw_error *why);
 /* The record on stdout; `error` is the run's error, or NULL. */
 GW_MUST_CHECK enum gw_err run_result_print(const struct run_result *result,
-                                           const struct run_job *job,
+                                           const struct run_spec *spec,
                                            const char *wire,
                                            const struct gw_error *error,
                                            struct gw_error *why);
@@ -65,7 +65,7 @@ void run_values_text(enum gw_dtype type, const void *values, size_t count,
                      char text[RUN_VALUES_ROOM]);
 /* Instead of the record: a row for each rank. */
 GW_MUST_CHECK enum gw_err run_values_print(const struct run_result *result,
-                                           const struct run_job *job,
+                                           const struct run_spec *spec,
                                            const char *wire,
                                            const struct gw_error *error,
                                            struct gw_error *why);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 struct run_rank {
-    const struct run_job *job;
+    const struct run_spec *spec;
     struct gw_comm *comm;
     unsigned rank;
     size_t elem_bytes;
@@ -34,14 +34,14 @@ static void report_miscount(struct run_rank *r, const char *verb, unsigned peer,
 
 static void price(struct run_rank *r, unsigned rank)
 {
-    gw_plan_price_rank(r->job->plan, r->job->pattern.count, r->elem_bytes, rank,
-                       r->messages, r->bytes);
+    gw_plan_price_rank(r->spec->plan, r->spec->pattern.count, r->elem_bytes,
+                       rank, r->messages, r->bytes);
 }
 
 static void compare_sent(struct run_rank *r)
 {
     price(r, r->rank);
-    for (unsigned peer = 0; peer < r->job->plan->ranks; peer++) {
+    for (unsigned peer = 0; peer < r->spec->plan->ranks; peer++) {
         struct gw_counters c;
         gw_comm_counters(r->comm, peer, &c);
         r->report->messages += c.messages_sent;
@@ -57,7 +57,7 @@ static void compare_sent(struct run_rank *r)
 
 static void compare_received(struct run_rank *r)
 {
-    for (unsigned peer = 0; peer < r->job->plan->ranks; peer++) {
+    for (unsigned peer = 0; peer < r->spec->plan->ranks; peer++) {
         struct gw_counters c;
         gw_comm_counters(r->comm, peer, &c);
         price(r, peer);
@@ -71,7 +71,7 @@ static void compare_received(struct run_rank *r)
 
 static void keep_input(struct run_rank *r, const void *in, const void *out)
 {
-    const struct pattern *p = &r->job->pattern;
+    const struct pattern *p = &r->spec->pattern;
     size_t count;
     const void *input = pattern_input(p, r->rank, in, out, &count);
     if (p->counting)
@@ -80,7 +80,7 @@ static void keep_input(struct run_rank *r, const void *in, const void *out)
 
 static void keep_result(struct run_rank *r, const void *out)
 {
-    const struct pattern *p = &r->job->pattern;
+    const struct pattern *p = &r->spec->pattern;
     size_t count;
     const void *result = pattern_result(p, r->rank, out, &count);
     if (p->counting)
@@ -90,7 +90,7 @@ static void keep_result(struct run_rank *r, const void *out)
 static enum gw_err call(struct run_rank *r, void *in, void *out,
                         struct gw_error *why)
 {
-    const struct pattern *p = &r->job->pattern;
+    const struct pattern *p = &r->spec->pattern;
     const struct gw_call call = {
         .collective = p->collective,
         .in = pattern_in(p, r->rank, in),
@@ -99,7 +99,7 @@ static enum gw_err call(struct run_rank *r, void *in, void *out,
         .type = p->type,
         .op = p->op,
         .root = p->root,
-        .plan = r->job->plan,
+        .plan = r->spec->plan,
     };
     pattern_fill(p, r->rank, in, out);
     keep_input(r, in, out);
@@ -121,7 +121,7 @@ static enum gw_err call(struct run_rank *r, void *in, void *out,
 
 static enum gw_err run_with_buffers(struct run_rank *r, struct gw_error *why)
 {
-    const struct pattern *p = &r->job->pattern;
+    const struct pattern *p = &r->spec->pattern;
     enum gw_err err = GW_OK;
     assert(r->messages && r->bytes);
     void *in = gw_alloc(pattern_in_bytes(p, r->rank), why);
@@ -136,21 +136,21 @@ static enum gw_err run_with_buffers(struct run_rank *r, struct gw_error *why)
 }
 
 enum gw_err run_rank(struct gw_comm *comm, struct reporter *report,
-                     const struct run_job *job, struct gw_error *why)
+                     const struct run_spec *spec, struct gw_error *why)
 {
     struct run_report result = {.first_wrong = UINT64_MAX};
     struct run_rank r = {
-        .job = job,
+        .spec = spec,
         .comm = comm,
         .rank = gw_comm_rank(comm),
-        .elem_bytes = gw_dtype_size(job->pattern.type),
-        .messages = calloc(job->plan->ranks, sizeof *r.messages),
-        .bytes = calloc(job->plan->ranks, sizeof *r.bytes),
+        .elem_bytes = gw_dtype_size(spec->pattern.type),
+        .messages = calloc(spec->plan->ranks, sizeof *r.messages),
+        .bytes = calloc(spec->plan->ranks, sizeof *r.bytes),
         .report = &result,
     };
     enum gw_err err = GW_OK;
     if (!r.messages || !r.bytes)
-        err = gw_fail(why, GW_ENOMEM, "counting %u links", job->plan->ranks);
+        err = gw_fail(why, GW_ENOMEM, "counting %u links", spec->plan->ranks);
     if (!err)
         err = run_with_buffers(&r, why);
     if (!err)

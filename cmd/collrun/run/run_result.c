@@ -58,7 +58,7 @@ void run_result_add(struct run_result *result, unsigned rank,
         total->time_ns = report->time_ns;
 }
 
-enum gw_err run_result_judge(const struct run_result *result,
+enum gw_err run_result_check(const struct run_result *result,
                              struct gw_error *why)
 {
     if (result->total.wrong > 0)
@@ -69,11 +69,11 @@ enum gw_err run_result_judge(const struct run_result *result,
 }
 
 enum gw_err run_result_print(const struct run_result *result,
-                             const struct run_job *job, const char *wire,
+                             const struct run_spec *spec, const char *wire,
                              const struct gw_error *error, struct gw_error *why)
 {
-    const struct gw_plan *plan = job->plan;
-    const struct pattern *p = &job->pattern;
+    const struct gw_plan *plan = spec->plan;
+    const struct pattern *p = &spec->pattern;
     const struct run_report *total = &result->total;
     size_t elem_bytes = gw_dtype_size(p->type);
     struct gw_price price;

@@ -84,13 +84,13 @@ void run_values_text(enum gw_dtype type, const void *values, size_t count,
     }
 }
 
-static void note_call(struct output *output, const struct run_job *job,
+static void note_call(struct output *output, const struct run_spec *spec,
                       const char *wire)
 {
-    const struct pattern *p = &job->pattern;
+    const struct pattern *p = &spec->pattern;
     output_note_text(output, "op", gw_collective_name(p->collective));
-    if (*job->plan->algo)
-        output_note_text(output, "algo", job->plan->algo);
+    if (*spec->plan->algo)
+        output_note_text(output, "algo", spec->plan->algo);
     output_note_text(output, "wire", wire);
     output_note_text(output, "dtype", gw_dtype_name(p->type));
     if (gw_collective_reduces(p->collective))
@@ -99,7 +99,7 @@ static void note_call(struct output *output, const struct run_job *job,
 }
 
 enum gw_err run_values_print(const struct run_result *result,
-                             const struct run_job *job, const char *wire,
+                             const struct run_spec *spec, const char *wire,
                              const struct gw_error *error, struct gw_error *why)
 {
     static const struct field fields[] = {
@@ -113,9 +113,10 @@ enum gw_err run_values_print(const struct run_result *result,
                      sizeof fields / sizeof *fields, &output, why);
     if (err)
         return err;
-    note_call(output, job, wire);
+    note_call(output, spec, wire);
     output_collect(output);
-    for (unsigned rank = 0; result->values && rank < job->plan->ranks; rank++) {
+    for (unsigned rank = 0; result->values && rank < spec->plan->ranks;
+         rank++) {
         const struct run_values *values = &result->values[rank];
         output_row(output, (union value[]){{.integer = rank},
                                            {.text = values->before},

@@ -26,7 +26,7 @@ static struct plan_source source;
 static struct sim_machine machine;
 static const char *topo, *order_word, *without, *dtype = "f32", *events;
 static uint64_t bytes = 1 << 20, alpha_ns = 1000, reduce_rate;
-static bool links_asked, routes_asked;
+static bool show_links, show_routes;
 
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
@@ -52,9 +52,9 @@ static const struct option_spec options[] = {
      "Cost of a message for its sender.", NULL},
     {"reduce", 0, OPTION_BYTES, &reduce_rate, "SIZE",
      "Bytes per second that a rank reduces. 0: no limit. Default: 0.", NULL},
-    {"links", 0, OPTION_FLAG, &links_asked, NULL,
+    {"links", 0, OPTION_FLAG, &show_links, NULL,
      "Print one row per uplink; with -v, one row per link.", NULL},
-    {"routes", 0, OPTION_FLAG, &routes_asked, NULL,
+    {"routes", 0, OPTION_FLAG, &show_routes, NULL,
      "Print only the routes, one row per pair of ranks.", NULL},
     {"events", 0, OPTION_TEXT, &events, "FILE.jsonl",
      "Write the events of the run to FILE, for ringtop.", NULL},
@@ -118,23 +118,23 @@ static enum gw_err close_events(FILE *file, struct gw_sink *sink,
 
 /* `job` is a plan or an algorithm. */
 static enum gw_err simulate(const struct sim_table *table,
-                            struct gw_topology_run job, const char *name,
+                            struct gw_topology_run run, const char *name,
                             struct gw_topology_result **result,
                             struct gw_error *why)
 {
     FILE *file;
-    job.count = table->count;
-    job.elem_bytes = table->elem_bytes;
-    job.message_us = table->message_us;
-    job.reduce_us_per_byte =
+    run.count = table->count;
+    run.elem_bytes = table->elem_bytes;
+    run.message_us = table->message_us;
+    run.reduce_us_per_byte =
         table->reduce_rate ? 1e6 / (double)table->reduce_rate : 0;
     *result = NULL;
-    enum gw_err err = open_events(&file, &job.events, why);
+    enum gw_err err = open_events(&file, &run.events, why);
     if (!err)
         err = machine.wire
-                  ? sim_machine_run(&machine, name, &job, result, why)
-                  : gw_topology_simulate(table->topology, &job, result, why);
-    return close_events(file, job.events, err, why);
+                  ? sim_machine_run(&machine, name, &run, result, why)
+                  : gw_topology_simulate(table->topology, &run, result, why);
+    return close_events(file, run.events, err, why);
 }
 
 static struct sim_row *new_row(struct sim_table *table, struct gw_error *why)
@@ -152,7 +152,7 @@ static struct sim_row *new_row(struct sim_table *table, struct gw_error *why)
     return &table->rows[table->row_count];
 }
 
-static enum gw_err add_row(struct sim_table *table, struct gw_topology_run job,
+static enum gw_err add_row(struct sim_table *table, struct gw_topology_run run,
                            const char *name, enum gw_rank_order order,
                            struct gw_error *why)
 {
@@ -163,7 +163,7 @@ static enum gw_err add_row(struct sim_table *table, struct gw_topology_run job,
     snprintf(row->algo, sizeof row->algo, "%s", name);
     gw_topology_order(table->topology, order);
     progress("%s, %s", name, gw_rank_order_name(order));
-    enum gw_err err = simulate(table, job, name, &row->result, why);
+    enum gw_err err = simulate(table, run, name, &row->result, why);
     table->row_count += !err;
     return err;
 }
@@ -177,8 +177,8 @@ static enum gw_err add_plan(struct sim_table *table, const struct gw_algo *algo,
     struct gw_plan *plan;
     if (gw_plan_make(algo->collective, algo->name, args, &plan, why))
         return why->code;
-    struct gw_topology_run job = {.plan = plan};
-    enum gw_err err = add_row(table, job, algo->name, order, why);
+    struct gw_topology_run run = {.plan = plan};
+    enum gw_err err = add_row(table, run, algo->name, order, why);
     gw_plan_destroy(&plan);
     return err;
 }
@@ -219,8 +219,8 @@ static enum gw_err add_algo(struct sim_table *table, const char *name,
         return why->code;
     if (events || table->ranks <= CHUNK_BY_CHUNK_RANKS)
         return add_plan(table, algo, &args, order, why);
-    struct gw_topology_run job = {.algo = algo, .args = &args};
-    return add_row(table, job, algo->name, order, why);
+    struct gw_topology_run run = {.algo = algo, .args = &args};
+    return add_row(table, run, algo->name, order, why);
 }
 
 /* ---- choosing the rows ---- */
@@ -333,13 +333,13 @@ static enum gw_err collect(struct sim_table *table, const char *operand,
         choose_plans(table);
     gw_topology_order(table->topology, sim_order(table->topology, order_word));
     enum gw_err err =
-        routes_asked ? GW_OK : add_rows(table, operand, is_file, why);
+        show_routes ? GW_OK : add_rows(table, operand, is_file, why);
     if (err || !without)
         return err;
     table->without = without;
     err = gw_topology_leave_out(table->topology, without, why);
     gw_topology_order(table->topology, sim_order(table->topology, order_word));
-    return err || routes_asked ? err : add_rows(table, operand, is_file, why);
+    return err || show_routes ? err : add_rows(table, operand, is_file, why);
 }
 
 /* ---- the command ---- */
@@ -373,9 +373,9 @@ static int run_sim(int operand_count, char **operands)
     if (fill_table(&table, operands[0], &why))
         status = complain(&why);
     else
-        status = routes_asked  ? sim_print_routes(&table)
-                 : links_asked ? sim_print_links(&table)
-                               : sim_print(&table);
+        status = show_routes  ? sim_print_routes(&table)
+                 : show_links ? sim_print_links(&table)
+                              : sim_print(&table);
     for (size_t i = 0; i < table.row_count; i++)
         gw_topology_result_destroy(&table.rows[i].result);
     free(table.rows);

@@ -50,7 +50,7 @@ void sim_machine_costs(const struct sim_machine *machine, double *message_us,
  * name); the costs in `job` are ignored. */
 GW_MUST_CHECK enum gw_err sim_machine_run(const struct sim_machine *machine,
                                           const char *algo,
-                                          const struct gw_topology_run *job,
+                                          const struct gw_topology_run *run,
                                           struct gw_topology_result **result,
                                           struct gw_error *why);
 

@@ -19,7 +19,7 @@
 /* The costs of a wire, times `stretch`. */
 static enum gw_err set_costs(const struct sim_machine *machine, double stretch,
                              struct gw_topology **topology,
-                             struct gw_topology_run *job, struct gw_error *why)
+                             struct gw_topology_run *run, struct gw_error *why)
 {
     char text[256];
     bool measured;
@@ -31,8 +31,8 @@ static enum gw_err set_costs(const struct sim_machine *machine, double stretch,
              "topology %s\ninner rate=%.0f\nrack here: machine\n"
              "host machine ranks=%u\n",
              machine->wire, beta > 1e-6 ? 1e6 / beta : 1e12, machine->ranks);
-    job->message_us = model->alpha_us * stretch;
-    job->reduce_us_per_byte = model->gamma_us_per_byte * stretch;
+    run->message_us = model->alpha_us * stretch;
+    run->reduce_us_per_byte = model->gamma_us_per_byte * stretch;
     return gw_topology_parse(text, strlen(text), machine->wire, topology, why);
 }
 
@@ -40,12 +40,12 @@ enum gw_err sim_machine_topology(const struct sim_machine *machine,
                                  struct gw_topology **topology,
                                  struct gw_error *why)
 {
-    struct gw_topology_run job;
+    struct gw_topology_run run;
     if (machine->ranks > SIM_MACHINE_RANKS_MAX)
         return gw_fail(why, GW_EINVAL,
                        "--wire simulates at most %d ranks, not %u",
                        SIM_MACHINE_RANKS_MAX, machine->ranks);
-    return set_costs(machine, 1, topology, &job, why);
+    return set_costs(machine, 1, topology, &run, why);
 }
 
 void sim_machine_costs(const struct sim_machine *machine, double *message_us,
@@ -61,14 +61,14 @@ void sim_machine_costs(const struct sim_machine *machine, double *message_us,
 
 /* The prediction of the cost model for the algorithm. */
 static enum gw_err predict(const struct sim_machine *machine, const char *algo,
-                           const struct gw_topology_run *job, double *us,
+                           const struct gw_topology_run *run, double *us,
                            struct gw_error *why)
 {
     enum { CANDIDATES = 64 };
     struct gw_candidate list[CANDIDATES];
     size_t found =
-        gw_choose(machine->wire, job->plan->collective, job->plan->ranks,
-                  job->count, job->elem_bytes, list, CANDIDATES);
+        gw_choose(machine->wire, run->plan->collective, run->plan->ranks,
+                  run->count, run->elem_bytes, list, CANDIDATES);
     for (size_t i = 0; i < found && i < CANDIDATES; i++)
         if (strcmp(list[i].algo->name, algo) == 0) {
             *us = list[i].predicted_us;
@@ -82,33 +82,33 @@ static enum gw_err predict(const struct sim_machine *machine, const char *algo,
 
 /* One run with costs times `stretch`. */
 static enum gw_err simulate_run(const struct sim_machine *machine,
-                                double stretch, struct gw_topology_run job,
+                                double stretch, struct gw_topology_run run,
                                 struct gw_topology_result **result,
                                 struct gw_error *why)
 {
     struct gw_topology *topology;
-    enum gw_err err = set_costs(machine, stretch, &topology, &job, why);
+    enum gw_err err = set_costs(machine, stretch, &topology, &run, why);
     if (!err)
-        err = gw_topology_simulate(topology, &job, result, why);
+        err = gw_topology_simulate(topology, &run, result, why);
     gw_topology_destroy(&topology);
     return err;
 }
 
 enum gw_err sim_machine_run(const struct sim_machine *machine, const char *algo,
-                            const struct gw_topology_run *job,
+                            const struct gw_topology_run *run,
                             struct gw_topology_result **result,
                             struct gw_error *why)
 {
     double us = 0;
-    struct gw_topology_run quiet = *job;
+    struct gw_topology_run quiet = *run;
     quiet.events = NULL;
     *result = NULL;
-    enum gw_err err = predict(machine, algo, job, &us, why);
+    enum gw_err err = predict(machine, algo, run, &us, why);
     if (!err)
         err = simulate_run(machine, 1, quiet, result, why);
     if (err)
         return err;
     double stretch = (*result)->time_us > 0 ? us / (*result)->time_us : 1;
     gw_topology_result_destroy(result);
-    return simulate_run(machine, stretch, *job, result, why);
+    return simulate_run(machine, stretch, *run, result, why);
 }

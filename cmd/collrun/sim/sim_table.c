@@ -124,9 +124,10 @@ static double uplink_percent(const struct sim_table *table,
     for (unsigned i = 0; i < result->links; i++) {
         struct gw_topology_link link;
         gw_topology_link(table->topology, i, &link);
-        double use = gw_topology_utilisation(table->topology, result, i);
-        if (gw_topology_is_shared(&link) && use > most)
-            most = use;
+        double utilisation =
+            gw_topology_utilisation(table->topology, result, i);
+        if (gw_topology_is_shared(&link) && utilisation > most)
+            most = utilisation;
     }
     return 100 * most;
 }
@@ -227,7 +228,8 @@ static void print_link(struct output *output, const struct sim_table *table,
     gw_topology_link_name(table->topology, index, name);
     if (!gw_topology_is_shared(&link) && (bytes == 0 || !common.verbose))
         return;
-    double use = gw_topology_utilisation(table->topology, row->result, index);
+    double utilisation =
+        gw_topology_utilisation(table->topology, row->result, index);
     output_row(output, (union value[]){
                            {.text = row->algo},
                            {.text = gw_rank_order_name(row->order)},
@@ -237,7 +239,7 @@ static void print_link(struct output *output, const struct sim_table *table,
                            {.real = (double)link.latency_ns / 1e3},
                            {.integer = (int64_t)bytes},
                            {.real = buffers(table, bytes)},
-                           {.real = 100 * use},
+                           {.real = 100 * utilisation},
                        });
 }
 

@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* The default depends on the model. */
-#define UNSAID UINT_MAX
+#define UNSET UINT_MAX
 
 static struct options {
     const char *test, *algo, *wire, *scale, *schedule, *settings, *init, *until;
@@ -28,11 +28,11 @@ static struct options {
 } options = {
     .algo = "auto",
     .scale = "max",
-    .ranks = RANKS_UNSAID,
+    .ranks = RANKS_UNSET,
     .schedule = "cosine",
     .init = "same",
-    .batch = UNSAID,
-    .epochs = UNSAID,
+    .batch = UNSET,
+    .epochs = UNSET,
     .rate = (double)NAN,
     .l2 = 1e-4,
     .momentum = 0.9,
@@ -77,7 +77,7 @@ static const struct option_spec specs[] = {
      "sends those of rank 0.",
      "same|broadcast"},
     UNTIL_OPTION(options.until),
-    PLACED_OPTIONS,
+    LAUNCHER_OPTIONS,
     {0},
 };
 
@@ -186,9 +186,9 @@ static int train_rows(const char *model, const char *path,
 {
     struct gw_error why = {.code = GW_OK};
     struct options *o = &options;
-    if (o->batch == UNSAID)
+    if (o->batch == UNSET)
         o->batch = 64;
-    if (o->epochs == UNSAID)
+    if (o->epochs == UNSET)
         o->epochs = 20;
     if (isnan(o->rate))
         o->rate = 0.5;
@@ -225,10 +225,10 @@ static void gather_settings(char *text, size_t room)
     const struct options *o = &options;
     size_t used = 0;
     *text = 0;
-    if (o->batch != UNSAID || o->full_batch)
+    if (o->batch != UNSET || o->full_batch)
         used += (size_t)snprintf(text, room, "batch=%u ",
                                  o->full_batch ? 0 : o->batch);
-    if (o->epochs != UNSAID)
+    if (o->epochs != UNSET)
         used +=
             (size_t)snprintf(text + used, room - used, "epochs=%u ", o->epochs);
     if (!isnan(o->rate))
@@ -272,10 +272,10 @@ static int train_dense(int count, char **operands,
 }
 
 /* Without -n, a plan file may set the number of ranks. */
-static void take_ranks_of_file(void)
+static void set_ranks_from_file(void)
 {
     unsigned ranks = 0;
-    if (options.ranks == RANKS_UNSAID && plan_names_file(options.algo))
+    if (options.ranks == RANKS_UNSET && plan_names_file(options.algo))
         ranks = plan_file_ranks(options.algo);
     if (ranks > 0)
         options.ranks = ranks;
@@ -313,7 +313,7 @@ static int run_train(int operand_count, char **operands)
     enum { RANKS_DEFAULT = 4 };
     const struct launched *launched;
     struct gw_error why;
-    take_ranks_of_file();
+    set_ranks_from_file();
     enum gw_err code = launched_begin(&options.ranks, RANKS_DEFAULT,
                                       &options.wire, &launched, &why);
     if (code)

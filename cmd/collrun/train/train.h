@@ -108,8 +108,8 @@ enum gw_err train_results_begin(struct training *training,
 /* The notes at its head. */
 void train_notes(const struct training *training, struct output *output);
 /* A formatted note; for tables. */
-void train_say(struct output *output, const char *name, const char *format, ...)
-    GW_PRINTF(3, 4);
+void train_note_format(struct output *output, const char *name,
+                       const char *format, ...) GW_PRINTF(3, 4);
 bool train_is_table(void);
 /* Closes it; `error` NULL or the run's error. */
 void train_results_end(struct training *training, const struct gw_error *error);

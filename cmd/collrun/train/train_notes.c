@@ -17,7 +17,8 @@ bool train_is_table(void)
     return strcmp(common.output, "table") == 0;
 }
 
-void train_say(struct output *output, const char *name, const char *format, ...)
+void train_note_format(struct output *output, const char *name,
+                       const char *format, ...)
 {
     char text[240];
     va_list args;
@@ -27,37 +28,38 @@ void train_say(struct output *output, const char *name, const char *format, ...)
     output_note_text(output, name, text);
 }
 
-static void say_data(const struct training *t, struct output *o)
+static void note_data(const struct training *t, struct output *o)
 {
     const struct gw_dataset *d = t->train->shape;
-    train_say(
+    train_note_format(
         o, "data", "%s: %zu rows, %zu features counted from %u, %u labels",
         t->data_path, d->rows, d->features, d->index_base, d->class_count);
     if (t->test)
-        train_say(o, "test", "%s: %zu rows", t->test_path, t->test->rows);
+        train_note_format(o, "test", "%s: %zu rows", t->test_path,
+                          t->test->rows);
     if (t->ignored > 0)
-        train_say(
+        train_note_format(
             o, "ignored",
             "%zu entries of the test rows, because their features are not in "
             "the training rows",
             t->ignored);
-    train_say(
+    train_note_format(
         o, "scale", "%g%s", (double)t->train->factor,
         t->train->factor < 1 || t->train->factor > 1
             ? ": all values are multiplied by it, so the largest becomes 1"
             : "");
 }
 
-static void say_plan(const struct training *t, struct output *o, size_t batch)
+static void note_plan(const struct training *t, struct output *o, size_t batch)
 {
-    train_say(o, "model", "%s of %zu parameters, l2 %g", gw_model_name(t->kind),
-              t->vector_length - EXTRAS, t->l2);
-    train_say(
+    train_note_format(o, "model", "%s of %zu parameters, l2 %g",
+                      gw_model_name(t->kind), t->vector_length - EXTRAS, t->l2);
+    train_note_format(
         o, "epochs", "%u, batches of %zu rows, lr %g%s, momentum %g, seed %llu",
         t->epochs, batch, t->rate, t->cosine ? " falling along a cosine" : "",
         t->momentum, (unsigned long long)common.seed);
-    train_say(o, "ranks", "%u over %s, all-reduce by %s", t->ranks, t->wire,
-              t->algo ? t->algo : "no algorithm");
+    train_note_format(o, "ranks", "%u over %s, all-reduce by %s", t->ranks,
+                      t->wire, t->algo ? t->algo : "no algorithm");
 }
 
 static void note_start(const struct training *t, struct output *o, size_t batch)
@@ -91,8 +93,8 @@ void train_notes(const struct training *t, struct output *output)
     size_t rows = t->train->shape->rows;
     size_t batch = t->batch == 0 || t->batch > rows ? rows : t->batch;
     if (train_is_table()) {
-        say_data(t, output);
-        say_plan(t, output, batch);
+        note_data(t, output);
+        note_plan(t, output, batch);
     } else {
         note_start(t, output, batch);
     }

@@ -127,7 +127,7 @@ static double bytes_per_step(const struct train_results *results)
 static void fact(struct output *o, const char *name, int decimals, double value)
 {
     if (train_is_table() && isfinite(value))
-        train_say(o, name, "%.*f", decimals, value);
+        train_note_format(o, name, "%.*f", decimals, value);
     else
         output_note_real(o, name, value);
 }
@@ -147,17 +147,17 @@ static void put_scores(const struct training *t, struct output *o)
     fact(o, "test_accuracy", 4, s.test_accuracy);
 }
 
-static void say_bytes(const struct training *t, struct output *o)
+static void note_bytes(const struct training *t, struct output *o)
 {
     const struct gw_algo *algo =
         t->algo ? gw_algo_find(GW_ALLREDUCE, t->algo) : NULL;
     const char *formula = algo ? algo->formula : "no communication";
-    train_say(o, "bytes_per_step", "%.0f, sent by all ranks together",
-              bytes_per_step(t->results));
-    train_say(o, "bytes_per_step_formula", "%llu: %s, p = %u, n = %zu",
-              (unsigned long long)t->price.bytes,
-              formula ? formula : algo->name, t->ranks,
-              t->vector_length * sizeof(float));
+    train_note_format(o, "bytes_per_step", "%.0f, sent by all ranks together",
+                      bytes_per_step(t->results));
+    train_note_format(o, "bytes_per_step_formula", "%llu: %s, p = %u, n = %zu",
+                      (unsigned long long)t->price.bytes,
+                      formula ? formula : algo->name, t->ranks,
+                      t->vector_length * sizeof(float));
 }
 
 /* For rows on demand, if no epoch was interrupted: each row is read once per
@@ -169,12 +169,13 @@ static void put_data(const struct training *t, struct output *o)
         return;
     uint64_t bytes = gw__row_source_bytes(t->train);
     if (train_is_table()) {
-        train_say(o, "data_bytes_read",
-                  "%" PRIu64 " of rows, %" PRIu64 " by the rank that read most",
-                  r->data_bytes, r->data_bytes_most);
-        train_say(o, "data_bytes_formula",
-                  "%" PRIu64 ": %" PRIu64 " of all rows, %u epochs",
-                  bytes * r->last.epoch, bytes, r->last.epoch);
+        train_note_format(o, "data_bytes_read",
+                          "%" PRIu64 " of rows, %" PRIu64
+                          " by the rank that read most",
+                          r->data_bytes, r->data_bytes_most);
+        train_note_format(o, "data_bytes_formula",
+                          "%" PRIu64 ": %" PRIu64 " of all rows, %u epochs",
+                          bytes * r->last.epoch, bytes, r->last.epoch);
         return;
     }
     output_note_integer(o, "data_bytes_read", (int64_t)r->data_bytes);
@@ -192,7 +193,7 @@ static void put_costs(const struct training *t, struct output *o)
          complete ? (double)r->rows / seconds : (double)NAN);
     fact(o, "comm_share", 3, complete ? r->comm_share / t->ranks : (double)NAN);
     if (train_is_table() && complete) {
-        say_bytes(t, o);
+        note_bytes(t, o);
     } else if (!train_is_table()) {
         output_note_real(o, "bytes_per_step",
                          complete ? bytes_per_step(r) : (double)NAN);
@@ -207,8 +208,8 @@ static void put_ended(const struct training *t, const struct train_results *r)
     if (t->init_broadcast || !train_is_table())
         output_note_integer(o, "init_bytes", (int64_t)r->init_bytes);
     if (r->until && train_is_table())
-        train_say(o, "ended", "after epoch %u, %s", r->last.epoch,
-                  t->until_text);
+        train_note_format(o, "ended", "after epoch %u, %s", r->last.epoch,
+                          t->until_text);
     else if (t->until_text || !train_is_table())
         output_note_text(o, "ended",
                          train_ended(interrupted || r->stopped, r->until));

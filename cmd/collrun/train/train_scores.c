@@ -30,8 +30,8 @@ static void copy_sums(const struct worker *w, double sums[2])
     sums[1] = (double)w->sums.right;
 }
 
-static enum gw_err evaluate_shares(struct worker *w, double sums[4],
-                                   struct gw_error *why)
+static enum gw_err evaluate_own_rows(struct worker *w, double sums[4],
+                                     struct gw_error *why)
 {
     const struct training *t = w->training;
     size_t p = t->ranks, r = w->rank, rows = t->train->shape->rows;
@@ -51,7 +51,7 @@ enum gw_err train_evaluate(struct worker *w, struct gw_error *why)
 {
     const struct training *t = w->training;
     double mine[4] = {0}, all[4] = {0};
-    enum gw_err code = evaluate_shares(w, mine, why);
+    enum gw_err code = evaluate_own_rows(w, mine, why);
     if (!code)
         code = train_add_up(w, mine, all, 4, GW_F64, GW_SUM, why);
     if (!code && !isfinite(all[0]))

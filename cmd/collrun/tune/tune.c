@@ -8,7 +8,7 @@
  * get new rules. After any other error the file is unchanged.
  *
  * Read on in tune_cases.c (the cases), tune_rank.c (the measurement),
- * tune_judge.c (the conditions for a rule) and tune_sum.c (the regret).
+ * tune_evaluate.c (the conditions for a rule) and tune_sum.c (the regret).
  */
 #include "tune.h"
 
@@ -42,15 +42,17 @@ static const struct option_spec options[] = {
     {"ranks", 'n', OPTION_TEXT, &ranks_text, "N,N...",
      "Processes. Each number is measured in turn.",
      NULL},
-    {"begin", 'b', OPTION_BYTES, &tune.bytes_min, "BYTES", "Smallest size in bytes.",
-     NULL},
-    {"end", 'e', OPTION_BYTES, &tune.bytes_max, "BYTES", "Largest size in bytes.", NULL},
+    {"begin", 'b', OPTION_BYTES, &tune.bytes_min, "BYTES",
+     "Smallest size in bytes.", NULL},
+    {"end", 'e', OPTION_BYTES, &tune.bytes_max, "BYTES",
+     "Largest size in bytes.", NULL},
     {"factor", 'f', OPTION_UNSIGNED, &tune.factor, "F",
      "Factor from one size to the next.", NULL},
     {"seconds", 's', OPTION_DURATION, &tune.seconds_ns, "TIME",
      "Time to measure each size, all its algorithms together.", NULL},
     {"calibrate", 0, OPTION_FLAG, &tune.calibrate, NULL,
-     "Also measure the costs of calibrate during the run, and store them.", NULL},
+     "Also measure the costs of calibrate during the run, and store them.",
+     NULL},
     {"all", 0, OPTION_FLAG, &tune.all, NULL,
      "Also measure the algorithms with the longest predicted times.", NULL},
     {"by", 0, OPTION_CHOICE, &tune.by, "ROWS",
@@ -75,7 +77,7 @@ static void on_case(struct tune *t, const struct tune_report *report)
     item->rounds = (unsigned)report->rounds;
     for (unsigned a = 0; a < item->algo_count; a++)
         memcpy(item->algos[a].us, report->us[a], sizeof item->algos[a].us);
-    tune_judge(t, report->index);
+    tune_evaluate(t, report->index);
     tune_table_row(t, item);
     tune_table_progress(t);
 }
@@ -173,20 +175,22 @@ static enum gw_err store(const struct tune_summary *summary, size_t *count,
                          struct gw_error *why)
 {
     struct gw_tuning tuning;
-    struct gw_tuning_rule *rules = calloc(tune.case_count, sizeof *rules);
-    if (!rules)
+    struct gw_tuning_rule *tuning_rules =
+        calloc(tune.case_count, sizeof *tuning_rules);
+    if (!tuning_rules)
         return gw_fail(why, GW_ENOMEM, "%zu rules", tune.case_count);
-    size_t ranges = tune_rules(&tune, rules);
+    size_t ranges = tuning_rules_make(&tune, tuning_rules);
     *count = 0;
     for (size_t i = 0; i < ranges; i++)
-        *count += rules[i].algo != NULL;
+        *count += tuning_rules[i].algo != NULL;
     describe_tuning(&tuning, summary->runs);
     enum gw_err err = GW_OK;
     for (unsigned r = 0; r < tune.costs_count && !dry_run && !err; r++)
         err = gw_costs_store(tune.wire, &tune.costs[r], why);
     if (!dry_run && !err)
-        err = gw_tuning_rules_store(tune.wire, &tuning, rules, ranges, why);
-    free(rules);
+        err = gw_tuning_rules_store(tune.wire, &tuning, tuning_rules, ranges,
+                                    why);
+    free(tuning_rules);
     return err;
 }
 
@@ -194,7 +198,7 @@ static int measure_cases(void)
 {
     struct gw_error why = {.code = GW_OK}, second = {.code = GW_OK};
     struct tune_summary summary = {.cases = 0};
-    size_t rules = 0;
+    size_t tuning_rule_count = 0;
     bool stored = false;
     enum gw_err err = tune_table_begin(&tune, &why);
     if (err)
@@ -205,12 +209,13 @@ static int measure_cases(void)
     bool summed = tune_sum_up(&tune, 0, &summary, &second) == GW_OK &&
                   tune_table_ranks(&tune, &second) == GW_OK;
     if (summed && (!err || err == GW_EINTR) && summary.cases > 0)
-        stored = store(&summary, &rules, &second) == GW_OK && !dry_run;
+        stored =
+            store(&summary, &tuning_rule_count, &second) == GW_OK && !dry_run;
     if (!err && second.code) {
         why = second;
         err = why.code;
     }
-    tune_table_end(&tune, summed ? &summary : NULL, rules, stored,
+    tune_table_end(&tune, summed ? &summary : NULL, tuning_rule_count, stored,
                    err ? &why : NULL);
     return err ? complain(&why) : 0;
 }

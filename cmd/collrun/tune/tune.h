@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Inside `collrun tune`: the cases (tune_cases.c), their measurement in every
- * rank (tune_rank.c), the evaluation of the times (tune_judge.c and tune_sum.c,
- * pure), the rows (tune_table.c), and the command around them (tune.c).
+ * rank (tune_rank.c), the evaluation of the times (tune_evaluate.c and
+ * tune_sum.c, pure), the rows (tune_table.c), and the command around them
+ * (tune.c).
  */
 #ifndef TUNE_H
 #define TUNE_H
@@ -16,8 +17,8 @@ enum { TUNE_ALGOS_MAX = 24, TUNE_ROUNDS_MAX = 25, TUNE_RANKS_MAX = 16 };
 struct tune_case {
     enum gw_collective collective;
     unsigned ranks;
-    size_t count;   /* of gw_call */
-    uint64_t asked; /* the requested size */
+    size_t count;             /* of gw_call */
+    uint64_t requested_bytes; /* the requested size */
     uint64_t bytes; /* the real one, rounded to whole elements in every block */
     unsigned algo_count;
     struct tune_algo {
@@ -33,7 +34,7 @@ struct tune_case {
     /* After the measurement. */
     unsigned rounds; /* 0: not yet */
     unsigned best;
-    int rule; /* the algorithm for a rule; -1: no rule needed */
+    int tuned_algo; /* the algorithm for a rule; -1: no rule needed */
 };
 
 struct tune {
@@ -75,11 +76,11 @@ GW_MUST_CHECK enum gw_err tune_rank(struct gw_comm *comm,
                                     const struct tune *tune,
                                     struct gw_error *why);
 
-/* ---- tune_judge.c ---- */
+/* ---- tune_evaluate.c ---- */
 
 /* Evaluates the times of case `index`: medians, the best, and the algorithm for
  * a rule. In order of the cases. */
-void tune_judge(struct tune *tune, size_t index);
+void tune_evaluate(struct tune *tune, size_t index);
 /* Is `a` faster than `b` by more than the noise, in the rounds from `first` by
  * `stride`? */
 bool tune_beats(const struct tune_case *item, unsigned a, unsigned b,
@@ -90,7 +91,8 @@ double tune_median(const struct tune_case *item, unsigned algo, unsigned first,
 /* Rules for all measured cases; neighbouring sizes with one winner are one
  * rule. One without `algo` means that no rule is needed. `rules` has room for
  * one per case; returns how many there are. */
-size_t tune_rules(const struct tune *tune, struct gw_tuning_rule *rules);
+size_t tuning_rules_make(const struct tune *tune,
+                         struct gw_tuning_rule *tuning_rules);
 
 /* ---- tune_sum.c ---- */
 
@@ -99,7 +101,7 @@ size_t tune_rules(const struct tune *tune, struct gw_tuning_rule *rules);
 double tune_regret(const struct tune_case *item, unsigned chosen);
 /* The same for the choice by rules, which are made from a third set of rounds.
  */
-double tune_ruled_regret(const struct tune_case *item);
+double tuned_choice_regret(const struct tune_case *item);
 /* The apparent difference of the algorithm from itself. */
 double tune_noise(const struct tune_case *item, unsigned algo);
 
@@ -114,7 +116,7 @@ struct tune_summary {
     size_t cases;
     unsigned runs;             /* the least number of any case */
     struct tune_spread regret; /* of the current choice */
-    struct tune_spread ruled;  /* of the choice by rules */
+    struct tune_spread tuned;  /* of the choice by rules */
     struct tune_spread noise;  /* of the best */
     struct tune_spread
         error; /* |predicted / measured - 1| of every algorithm */
@@ -137,6 +139,7 @@ GW_MUST_CHECK enum gw_err tune_table_ranks(struct tune *tune,
 void tune_table_progress(const struct tune *tune);
 /* The summary and the end; `rules` is the number of rules. */
 void tune_table_end(struct tune *tune, const struct tune_summary *summary,
-                    size_t rules, bool stored, const struct gw_error *error);
+                    size_t tuning_rule_count, bool stored,
+                    const struct gw_error *error);
 
 #endif

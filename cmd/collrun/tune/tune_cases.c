@@ -73,9 +73,9 @@ static enum gw_err list_sizes(struct tune *tune, unsigned ranks,
     uint64_t before = UINT64_MAX, bytes = tune->bytes_min;
     for (; bytes; bytes = next_size(tune, bytes)) {
         struct tune_case item = {
-            .collective = collective, .ranks = ranks, .rule = -1};
+            .collective = collective, .ranks = ranks, .tuned_algo = -1};
         if (collective != GW_BARRIER) {
-            item.asked = bytes;
+            item.requested_bytes = bytes;
             item.count = plan_count(collective, ranks, bytes, ELEM_BYTES);
         }
         item.bytes = size_bytes(collective, ranks, item.count, ELEM_BYTES);

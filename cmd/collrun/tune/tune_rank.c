@@ -45,7 +45,7 @@ struct trial {
 
 /* For one size: all its cases share them. */
 struct buffers {
-    uint64_t asked;
+    uint64_t requested_bytes;
     void *in, *out;
 };
 
@@ -87,14 +87,14 @@ static enum gw_err comm_failed(struct tune_rank *r)
 /* Nanoseconds per call of the slowest rank, over `calls` of them. */
 static enum gw_err time_calls(struct tune_rank *r, uint64_t calls, double *ns)
 {
-    double told[2] = {0, 0}, slowest[2];
+    double own[2] = {0, 0}, slowest[2];
     uint64_t begin_ns = gw_now_ns();
     for (uint64_t i = 0; i < calls; i++)
         if (gw_run(r->comm, &r->call))
             return comm_failed(r);
-    told[0] = (double)(gw_now_ns() - begin_ns) / (double)calls;
-    told[1] = interrupted != 0;
-    if (gw_allreduce(r->comm, told, slowest, 2, GW_F64, GW_MAX))
+    own[0] = (double)(gw_now_ns() - begin_ns) / (double)calls;
+    own[1] = interrupted != 0;
+    if (gw_allreduce(r->comm, own, slowest, 2, GW_F64, GW_MAX))
         return comm_failed(r);
     *ns = slowest[0] > 1 ? slowest[0] : 1;
     return slowest[1] > 0 ? gw_fail(r->why, GW_EINTR, "interrupted") : GW_OK;
@@ -122,8 +122,8 @@ static enum gw_err warm_up(struct tune_rank *r, double *call_ns)
     return err;
 }
 
-static enum gw_err take_turn(struct tune_rank *r, struct trial *t, unsigned a,
-                             double share_ns)
+static enum gw_err run_turn(struct tune_rank *r, struct trial *t, unsigned a,
+                            double share_ns)
 {
     unsigned round = (unsigned)t->report.rounds;
     double *call_ns = &t->call_ns[a], first_ns;
@@ -160,8 +160,8 @@ static enum gw_err run_case(struct tune_rank *r, struct trial *t,
         .op = p.op,
     };
     for (unsigned i = 0; i < algos && !err; i++)
-        err = take_turn(r, t, (i + (unsigned)t->report.rounds) % algos,
-                        share_ns < BATCH_NS ? BATCH_NS : share_ns);
+        err = run_turn(r, t, (i + (unsigned)t->report.rounds) % algos,
+                       share_ns < BATCH_NS ? BATCH_NS : share_ns);
     t->report.rounds += !err;
     return err;
 }
@@ -172,7 +172,8 @@ static enum gw_err run_round(struct tune_rank *r)
     enum gw_err err = GW_OK;
     for (unsigned k = 0; k < r->buffer_count && !err; k++) {
         for (size_t i = 0; i < r->trial_count && !err; i++)
-            if (r->trials[i].item->asked == r->buffers[k].asked)
+            if (r->trials[i].item->requested_bytes ==
+                r->buffers[k].requested_bytes)
                 err = run_case(r, &r->trials[i], &r->buffers[k]);
         if (!err && r->calibration &&
             gw_calibration_round(r->calibration, k, r->buffer_count))
@@ -204,18 +205,19 @@ static size_t larger_of(size_t a, size_t b)
  * the first pages of 64 MiB, which are contiguous, it was now and then reduced
  * four times slower for the whole life of the processes: the ranks' buffers
  * then share the same sets of the caches. */
-static enum gw_err get_buffers(struct tune_rank *r, uint64_t asked)
+static enum gw_err get_buffers(struct tune_rank *r, uint64_t requested_bytes)
 {
     struct buffers *b = &r->buffers[r->buffer_count++];
     size_t in = 1, out = 1;
     for (size_t i = 0; i < r->trial_count; i++) {
         struct pattern p = pattern_of(r->tune, r->trials[i].item);
-        if (r->trials[i].item->asked != asked)
+        if (r->trials[i].item->requested_bytes != requested_bytes)
             continue;
         in = larger_of(in, pattern_in_bytes(&p, r->rank));
         out = larger_of(out, pattern_out_bytes(&p, r->rank));
     }
-    *b = (struct buffers){.asked = asked, .in = gw_alloc(in, r->why)};
+    *b = (struct buffers){.requested_bytes = requested_bytes,
+                          .in = gw_alloc(in, r->why)};
     b->out = b->in ? gw_alloc(out, r->why) : NULL;
     if (!b->out)
         return r->why->code;
@@ -224,10 +226,10 @@ static enum gw_err get_buffers(struct tune_rank *r, uint64_t asked)
     return GW_OK;
 }
 
-static bool has_buffers(const struct tune_rank *r, uint64_t asked)
+static bool has_buffers(const struct tune_rank *r, uint64_t requested_bytes)
 {
     for (size_t i = 0; i < r->buffer_count; i++)
-        if (r->buffers[i].asked == asked)
+        if (r->buffers[i].requested_bytes == requested_bytes)
             return true;
     return false;
 }
@@ -242,8 +244,8 @@ static enum gw_err measure_cases(struct tune_rank *r, size_t begin, size_t end)
         r->trials[i] = (struct trial){.item = &r->tune->cases[begin + i],
                                       .report = {.index = begin + i}};
     for (size_t i = 0; i < r->trial_count && !err; i++)
-        if (!has_buffers(r, r->trials[i].item->asked))
-            err = get_buffers(r, r->trials[i].item->asked);
+        if (!has_buffers(r, r->trials[i].item->requested_bytes))
+            err = get_buffers(r, r->trials[i].item->requested_bytes);
     if (!err)
         err = run_rounds(r);
     for (size_t k = 0; k < r->buffer_count; k++) {

@@ -18,21 +18,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { HANDS = 3 };
+enum { ROUND_SETS = 3 };
 
 /* With fewer rounds, each set has all of them. */
 static double median_of(const struct tune_case *item, unsigned algo,
-                        unsigned hand)
+                        unsigned round_set)
 {
-    return item->rounds < HANDS ? item->algos[algo].median_us
-                                : tune_median(item, algo, hand % HANDS, HANDS);
+    return item->rounds < ROUND_SETS
+               ? item->algos[algo].median_us
+               : tune_median(item, algo, round_set % ROUND_SETS, ROUND_SETS);
 }
 
-static unsigned best_of(const struct tune_case *item, unsigned hand)
+static unsigned best_of(const struct tune_case *item, unsigned round_set)
 {
     unsigned best = 0;
     for (unsigned a = 1; a < item->algo_count; a++)
-        if (median_of(item, a, hand) < median_of(item, best, hand))
+        if (median_of(item, a, round_set) < median_of(item, best, round_set))
             best = a;
     return best;
 }
@@ -40,38 +41,40 @@ static unsigned best_of(const struct tune_case *item, unsigned hand)
 double tune_regret(const struct tune_case *item, unsigned chosen)
 {
     double sum = 0;
-    for (unsigned hand = 0; hand < HANDS; hand++)
-        sum += median_of(item, chosen, hand) /
-                   median_of(item, best_of(item, hand + 1), hand) -
+    for (unsigned round_set = 0; round_set < ROUND_SETS; round_set++)
+        sum += median_of(item, chosen, round_set) /
+                   median_of(item, best_of(item, round_set + 1), round_set) -
                1;
-    return sum / HANDS;
+    return sum / ROUND_SETS;
 }
 
-double tune_ruled_regret(const struct tune_case *item)
+double tuned_choice_regret(const struct tune_case *item)
 {
     double sum = 0;
-    if (item->rounds < HANDS)
-        return tune_regret(item, item->rule < 0 ? item->predicted
-                                                : (unsigned)item->rule);
-    for (unsigned hand = 0; hand < HANDS; hand++) {
-        unsigned maker = (hand + 2) % HANDS;
+    if (item->rounds < ROUND_SETS)
+        return tune_regret(item, item->tuned_algo < 0
+                                     ? item->predicted
+                                     : (unsigned)item->tuned_algo);
+    for (unsigned round_set = 0; round_set < ROUND_SETS; round_set++) {
+        unsigned maker = (round_set + 2) % ROUND_SETS;
         unsigned named = best_of(item, maker);
-        if (!tune_beats(item, named, item->predicted, maker, HANDS))
+        if (!tune_beats(item, named, item->predicted, maker, ROUND_SETS))
             named = item->predicted;
-        sum += median_of(item, named, hand) /
-                   median_of(item, best_of(item, hand + 1), hand) -
+        sum += median_of(item, named, round_set) /
+                   median_of(item, best_of(item, round_set + 1), round_set) -
                1;
     }
-    return sum / HANDS;
+    return sum / ROUND_SETS;
 }
 
 double tune_noise(const struct tune_case *item, unsigned algo)
 {
     double sum = 0;
-    for (unsigned hand = 0; hand < HANDS; hand++)
-        sum += fabs(
-            median_of(item, algo, hand) / median_of(item, algo, hand + 1) - 1);
-    return sum / HANDS;
+    for (unsigned round_set = 0; round_set < ROUND_SETS; round_set++)
+        sum += fabs(median_of(item, algo, round_set) /
+                        median_of(item, algo, round_set + 1) -
+                    1);
+    return sum / ROUND_SETS;
 }
 
 /* One kind of numbers, and the case of the largest so far. */
@@ -111,7 +114,7 @@ enum gw_err tune_sum_up(const struct tune *tune, unsigned ranks,
     if (!values)
         return gw_fail(why, GW_ENOMEM, "a summary of %zu cases", room - 1);
     struct collection regret = {values, 0, 0, &summary->regret},
-                      ruled = {values + room, 0, 0, &summary->ruled},
+                      tuned = {values + room, 0, 0, &summary->tuned},
                       noise = {values + 2 * room, 0, 0, &summary->noise},
                       error = {values + 3 * room, 0, 0, &summary->error};
     for (size_t i = 0; i < tune->case_count; i++) {
@@ -122,7 +125,7 @@ enum gw_err tune_sum_up(const struct tune *tune, unsigned ranks,
         if (item->rounds < summary->runs)
             summary->runs = item->rounds;
         collect(&regret, tune_regret(item, item->chosen), item, item->chosen);
-        collect(&ruled, tune_ruled_regret(item), item, item->best);
+        collect(&tuned, tuned_choice_regret(item), item, item->best);
         collect(&noise, tune_noise(item, item->best), item, item->best);
         for (unsigned a = 0; a < item->algo_count; a++)
             collect(
@@ -131,7 +134,7 @@ enum gw_err tune_sum_up(const struct tune *tune, unsigned ranks,
                      1),
                 item, a);
     }
-    struct collection *all[KINDS] = {&regret, &ruled, &noise, &error};
+    struct collection *all[KINDS] = {&regret, &tuned, &noise, &error};
     for (unsigned k = 0; k < KINDS; k++)
         finish_spread(all[k]);
     free(values);

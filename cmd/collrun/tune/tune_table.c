@@ -65,24 +65,24 @@ void tune_table_row(struct tune *tune, const struct tune_case *item)
         each_row(tune, item, a);
     if (*tune->by != 's')
         return;
-    output_row(
-        tune->output,
-        (union value[]){
-            {.text = gw_collective_name(item->collective)},
-            {.integer = item->ranks},
-            {.integer = (int64_t)item->bytes},
-            {.text = best->algo->name},
-            {.real = best->median_us},
-            {.text = chosen->algo->name},
-            {.real = chosen->median_us},
-            {.real = 100 * tune_regret(item, item->chosen)},
-            {.real = chosen->predicted_us},
-            {.real = chosen->predicted_us / chosen->median_us},
-            {.text =
-                 item->rule < 0 ? NULL : item->algos[item->rule].algo->name},
-            {.integer = item->algo_count},
-            {.integer = item->rounds},
-        });
+    output_row(tune->output,
+               (union value[]){
+                   {.text = gw_collective_name(item->collective)},
+                   {.integer = item->ranks},
+                   {.integer = (int64_t)item->bytes},
+                   {.text = best->algo->name},
+                   {.real = best->median_us},
+                   {.text = chosen->algo->name},
+                   {.real = chosen->median_us},
+                   {.real = 100 * tune_regret(item, item->chosen)},
+                   {.real = chosen->predicted_us},
+                   {.real = chosen->predicted_us / chosen->median_us},
+                   {.text = item->tuned_algo < 0
+                                ? NULL
+                                : item->algos[item->tuned_algo].algo->name},
+                   {.integer = item->algo_count},
+                   {.integer = item->rounds},
+               });
 }
 
 void tune_table_progress(const struct tune *tune)
@@ -142,7 +142,7 @@ static const char *cell_of(const struct tune_spread *spread,
 static void ranks_row(struct tune *tune, unsigned ranks,
                       const struct tune_summary *sum)
 {
-    char regret[CELL_BYTES], ruled[CELL_BYTES], error[CELL_BYTES];
+    char regret[CELL_BYTES], tuned[CELL_BYTES], error[CELL_BYTES];
     output_row(tune->output, (union value[]){
                                  {.text = tune->wire},
                                  {.integer = ranks},
@@ -151,10 +151,10 @@ static void ranks_row(struct tune *tune, unsigned ranks,
                                  {.real = 100 * sum->regret.p95},
                                  {.real = 100 * sum->regret.worst},
                                  {.text = cell_of(&sum->regret, regret)},
-                                 {.real = 100 * sum->ruled.median},
-                                 {.real = 100 * sum->ruled.p95},
-                                 {.real = 100 * sum->ruled.worst},
-                                 {.text = cell_of(&sum->ruled, ruled)},
+                                 {.real = 100 * sum->tuned.median},
+                                 {.real = 100 * sum->tuned.p95},
+                                 {.real = 100 * sum->tuned.worst},
+                                 {.text = cell_of(&sum->tuned, tuned)},
                                  {.real = 100 * sum->noise.median},
                                  {.real = 100 * sum->noise.p95},
                                  {.real = 100 * sum->error.median},
@@ -178,8 +178,8 @@ static void ranks_note(struct tune *tune, unsigned r,
         "%.1f %%; noise %.1f %%; prediction error %.0f %% (median), %.0f %% "
         "(95th percentile), %.0f %% (worst, %s)",
         100 * sum->regret.median, 100 * sum->regret.worst,
-        cell_of(&sum->regret, regret), 100 * sum->ruled.median,
-        100 * sum->ruled.worst, 100 * sum->noise.median,
+        cell_of(&sum->regret, regret), 100 * sum->tuned.median,
+        100 * sum->tuned.worst, 100 * sum->noise.median,
         100 * sum->error.median, 100 * sum->error.p95, 100 * sum->error.worst,
         cell_of(&sum->error, error));
     output_note_text(tune->output, names[r], text);
@@ -240,7 +240,8 @@ static void put_spread(struct output *o, const struct tune_spread *spread,
 }
 
 void tune_table_end(struct tune *tune, const struct tune_summary *summary,
-                    size_t rules, bool stored, const struct gw_error *error)
+                    size_t tuning_rule_count, bool stored,
+                    const struct gw_error *error)
 {
     struct output *o = tune->output;
     progress("%s", "");
@@ -248,13 +249,13 @@ void tune_table_end(struct tune *tune, const struct tune_summary *summary,
         output_note_integer(o, "cases", (int64_t)summary->cases);
         put_spread(o, &summary->regret, "regret_worst_percent",
                    "regret_p95_percent", "regret_median_percent");
-        put_spread(o, &summary->ruled, "ruled_worst_percent",
+        put_spread(o, &summary->tuned, "ruled_worst_percent",
                    "ruled_p95_percent", "ruled_median_percent");
         put_spread(o, &summary->noise, "noise_worst_percent",
                    "noise_p95_percent", "noise_median_percent");
         put_spread(o, &summary->error, "error_worst_percent",
                    "error_p95_percent", "error_median_percent");
-        output_note_integer(o, "rules", (int64_t)rules);
+        output_note_integer(o, "rules", (int64_t)tuning_rule_count);
         output_note_text(o, "stored", stored ? "yes" : "no");
     }
     output_end(&tune->output, error, error && error->code == GW_EINTR);

@@ -85,14 +85,14 @@ static int run_completion(int operand_count, char **operands)
     static const struct {
         const char *name;
         void (*print)(void);
-    } forms[] = {{"bash", completion_bash},
-                 {"zsh", completion_zsh},
-                 {"fish", completion_fish},
-                 {"words", print_words}};
+    } shells[] = {{"bash", completion_bash},
+                  {"zsh", completion_zsh},
+                  {"fish", completion_fish},
+                  {"words", print_words}};
     (void)operand_count;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strcmp(operands[0], forms[i].name) == 0) {
-            forms[i].print();
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+        if (strcmp(operands[0], shells[i].name) == 0) {
+            shells[i].print();
             return 0;
         }
     return complain_with(GW_EINVAL,

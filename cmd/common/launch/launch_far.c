@@ -144,12 +144,12 @@ void far_leave(struct far_callers *all)
         leave(all, 0, true);
 }
 
-static void let_in(int listen_fd, bool near, struct far_callers *all)
+static void let_in(int listen_fd, bool same_host, struct far_callers *all)
 {
     int fd;
     while ((fd = accept4(listen_fd, NULL, NULL,
                          SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        if (near && !is_same_user(fd)) {
+        if (same_host && !is_same_user(fd)) {
             close(fd);
             continue;
         }
@@ -164,14 +164,14 @@ static enum gw_err receive_hello(struct far_caller *caller,
                                  const struct far_address *address,
                                  struct hello *hello)
 {
-    ssize_t got = recv(caller->fd, caller->hello + caller->answer,
-                       sizeof caller->hello - caller->answer, 0);
+    ssize_t got = recv(caller->fd, caller->hello + caller->received,
+                       sizeof caller->hello - caller->received, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return GW_PENDING;
     if (got <= 0)
         return GW_ECLOSED;
-    caller->answer += (unsigned)got;
-    if (caller->answer < sizeof caller->hello)
+    caller->received += (unsigned)got;
+    if (caller->received < sizeof caller->hello)
         return GW_PENDING;
     memcpy(hello, caller->hello, sizeof *hello);
     return memcmp(hello->token, address->token, sizeof hello->token) == 0
@@ -179,8 +179,8 @@ static enum gw_err receive_hello(struct far_caller *caller,
                : GW_EUNREACH;
 }
 
-static void take_down(struct hello *hello, unsigned *rank,
-                      struct ending *ending)
+static void record_hello(struct hello *hello, unsigned *rank,
+                         struct ending *ending)
 {
     *rank = hello->rank;
     ending->pid = hello->pid;
@@ -200,7 +200,7 @@ bool far_accept(int listen_fd, const struct far_address *address,
         if (err == GW_OK) {
             *fd = all->callers[i].fd;
             leave(all, i, false);
-            take_down(&hello, rank, ending);
+            record_hello(&hello, rank, ending);
             return true;
         }
         if (err == GW_PENDING)

@@ -99,7 +99,7 @@ void reporter_result(struct reporter *report, const struct gw_error *result);
 /* ---- one rank ---- */
 
 /* The arguments of a child, besides the launch itself. */
-struct birth {
+struct rank_config {
     unsigned rank;
     const char *name; /* "rank 2" */
     int fd;           /* its end of the pipe */
@@ -110,17 +110,17 @@ struct birth {
 };
 
 /* The time limit for connecting the ranks; 0: the default. */
-unsigned rank_meeting_ms(const struct launch *launch);
+unsigned rank_connect_ms(const struct launch *launch);
 /* The whole life of a child: connects, runs rank_main, reports, leaves. */
 _Noreturn void rank_live(const struct launch *launch,
-                         const struct birth *config);
+                         const struct rank_config *config);
 
 /* The first step of each child: it dies with the supervisor and receives only
  * SIGTERM. */
-void rank_be_child(const struct birth *config);
+void rank_be_child(const struct rank_config *config);
 /* The child becomes launch->program. */
 _Noreturn void rank_become(const struct launch *launch,
-                           const struct birth *config);
+                           const struct rank_config *config);
 
 /* Pins this process to the next CPU for its rank. */
 void rank_pin(const struct launch *launch, unsigned rank);
@@ -134,7 +134,7 @@ struct ending {
     char host[48];      /* of a remote rank; "": this host */
     int status;         /* of waitpid */
     bool reported;      /* it gave a result before it ended */
-    bool shot;          /* the supervisor killed it */
+    bool killed;        /* the supervisor killed it */
     unsigned silent_ms; /* the silence for which it was killed; else 0 */
     bool program;       /* it was a program, which gives no result */
     uint64_t turn;      /* 1 for the first rank that ended, and so on */
@@ -160,22 +160,23 @@ enum {
 
 /* A clock that stops while its owner does not run. A supervisor that was
  * stopped or had no CPU has not read the ranks' signs of life. A call of
- * attention_look may be late by one sign of life. Time beyond that does not
+ * attention_update may be late by one sign of life. Time beyond that does not
  * count. Pure. */
 struct attention {
     uint64_t silence_ns; /* 0: no limit */
-    uint64_t looked_ns, clock_ns;
+    uint64_t updated_ns, clock_ns;
 };
 void attention_begin(struct attention *attention, unsigned silence_ms,
                      uint64_t now_ns);
 /* To be called after all available input has been read. */
-void attention_look(struct attention *attention, uint64_t now_ns);
+void attention_update(struct attention *attention, uint64_t now_ns);
 /* Is the time since `heard_ns`, on this clock, too long? */
-bool attention_misses(const struct attention *attention, uint64_t heard_ns);
+bool attention_is_silent(const struct attention *attention,
+                         uint64_t last_frame_ns);
 /* The number of silences after which the process is declared hung: 1 if it is
  * stopped, STARVED_SILENCES if not; 0: it is not hung. */
 unsigned attention_confirms_dead(const struct attention *attention,
-                                 uint64_t heard_ns, pid_t pid);
+                                 uint64_t last_frame_ns, pid_t pid);
 /* The longest wait before the next look; -1: no limit. */
 int attention_wait_ms(const struct attention *attention);
 
@@ -203,7 +204,7 @@ GW_MUST_CHECK enum gw_err far_connect(const struct far_address *address,
 enum { FAR_CALLERS_MAX = 64, FAR_HELLO_BYTES = 72 };
 struct far_caller {
     int fd;
-    unsigned answer; /* bytes of its hello received */
+    unsigned received; /* bytes of its hello received */
     unsigned char hello[FAR_HELLO_BYTES];
 };
 struct far_callers {
@@ -229,7 +230,7 @@ struct child {
     enum child_kind kind;
     int fd; /* -1: closed, or not yet open */
     bool ended;
-    uint64_t heard_ns; /* on the clock of `attention` */
+    uint64_t last_frame_ns; /* on the clock of `attention` */
     struct frames frames;
 };
 
@@ -246,7 +247,7 @@ struct supervisor {
     int far_fd; /* -1: no remote ranks */
     struct far_address far;
     struct far_callers callers;
-    bool heard_afar; /* rank 0 receives the frames of this rank */
+    bool rank0_receives; /* rank 0 receives the frames of this rank */
     unsigned ended, reported;
     struct attention attention;
     uint64_t kill_at_ns; /* 0: not due */

@@ -23,7 +23,8 @@ static void set_number(const char *name, unsigned number)
     setenv(name, text, 1);
 }
 
-static void set_place(const struct launch *launch, const struct birth *config)
+static void set_launch_env(const struct launch *launch,
+                           const struct rank_config *config)
 {
     set_number("GW_RANK", config->rank);
     set_number("GW_SIZE", launch->ranks);
@@ -63,14 +64,14 @@ static void choose_input(unsigned rank)
 }
 
 _Noreturn void rank_become(const struct launch *launch,
-                           const struct birth *config)
+                           const struct rank_config *config)
 {
     static struct reporter report;
     struct gw_error result;
     setpgid(0, 0);
     rank_be_child(config);
     choose_input(config->rank);
-    set_place(launch, config);
+    set_launch_env(launch, config);
     if (!launch->no_pin)
         rank_pin(launch, config->rank);
     usual_signals(config->signals);

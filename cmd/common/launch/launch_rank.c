@@ -24,7 +24,7 @@ static void on_terminate(int signal)
     interrupted = 1;
 }
 
-static void take_signals(const sigset_t *mask)
+static void set_signals(const sigset_t *mask)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction stop = {.sa_handler = on_terminate};
@@ -49,11 +49,11 @@ static void leave_terminal(void)
     close(nowhere);
 }
 
-void rank_be_child(const struct birth *config)
+void rank_be_child(const struct rank_config *config)
 {
     if (!process_follow(config->supervisor, SIGKILL))
         _exit(1);
-    take_signals(config->signals);
+    set_signals(config->signals);
 }
 
 static unsigned timeout_ms(const struct launch *launch)
@@ -67,7 +67,7 @@ static unsigned timeout_ms(const struct launch *launch)
 /* Ranks of an engine do not start together, so their time limit for connecting
  * is long, or --timeout. Forked ranks have the default limit, which --timeout
  * can only increase. */
-unsigned rank_meeting_ms(const struct launch *launch)
+unsigned rank_connect_ms(const struct launch *launch)
 {
     enum { USUAL_MS = 10000 }; /* the meaning of 0: gradwire/wire.h */
     unsigned ms = timeout_ms(launch);
@@ -78,7 +78,7 @@ unsigned rank_meeting_ms(const struct launch *launch)
 
 /* Under an engine, rank 0 sends the other ranks its supervisor's address. */
 static enum gw_err find_supervisor(struct gw_comm *comm,
-                                   const struct birth *config,
+                                   const struct rank_config *config,
                                    struct reporter *report,
                                    struct gw_error *why)
 {
@@ -103,38 +103,39 @@ static enum gw_err find_supervisor(struct gw_comm *comm,
 }
 
 static enum gw_err connect(const struct launch *launch,
-                           const struct birth *child_config,
+                           const struct rank_config *rank_config,
                            struct reporter *report, struct gw_comm **comm,
                            struct gw_error *why)
 {
     const struct launched *launched = launch->launched;
-    const struct launch_options *said = &launch_options; /* for verbs, too */
+    const struct launch_options *options = &launch_options; /* for verbs, too */
     const char *interface =
-        launch->interface ? launch->interface : said->interface;
+        launch->interface ? launch->interface : options->interface;
     const struct gw_comm_config config = {
-        .rank = child_config->rank,
+        .rank = rank_config->rank,
         .size = launch->ranks,
-        .rendezvous = child_config->rendezvous,
+        .rendezvous = rank_config->rendezvous,
         .wire = launch->wire,
-        .connect_ms = rank_meeting_ms(launch),
+        .connect_ms = rank_connect_ms(launch),
         .timeout_ms = timeout_ms(launch),
         .slice_bytes = launch->slice_bytes,
         .lanes = launch->lanes,
         .interface = launched ? launched->config.interface : interface,
         .key_file = key_file(),
         .insecure = launched ? launched->config.insecure
-                             : launch->insecure || said->insecure,
+                             : launch->insecure || options->insecure,
         .no_windows = launch->no_windows,
         .events = launch->events ? &report->sink : NULL,
     };
     enum gw_err code = gw_comm_create(&config, comm, why);
-    return !code && launched ? find_supervisor(*comm, child_config, report, why)
+    return !code && launched ? find_supervisor(*comm, rank_config, report, why)
                              : code;
 }
 
 static enum gw_err run_rank(const struct launch *launch,
-                            const struct birth *config, struct reporter *report,
-                            struct gw_comm **comm, struct gw_error *why)
+                            const struct rank_config *config,
+                            struct reporter *report, struct gw_comm **comm,
+                            struct gw_error *why)
 {
     enum gw_err code = reporter_live(report, launch->silence_ms, why);
     if (!code && !launch->no_comm)
@@ -151,7 +152,7 @@ static enum gw_err run_rank(const struct launch *launch,
 }
 
 _Noreturn void rank_live(const struct launch *launch,
-                         const struct birth *config)
+                         const struct rank_config *config)
 {
     static struct reporter report; /* 16 KiB, one per process */
     struct gw_error last_word = {.code = GW_OK};

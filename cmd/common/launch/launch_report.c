@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-static const uint64_t WATCHABLE_NS = 1000000;
+static const uint64_t FLUSH_INTERVAL_NS = 1000000;
 
 static int data_fd(const struct reporter *report)
 {
@@ -39,17 +39,16 @@ static void flush(struct reporter *report)
 
 /* ---- events ---- */
 
-static bool is_worth_a_write(struct reporter *report,
-                             const struct gw_event *event)
+static bool needs_flush(struct reporter *report, const struct gw_event *event)
 {
     uint64_t now_ns = event->time_ns;
     if (event->kind == GW_EV_PASS_BEGIN)
         report->pass_ns = now_ns;
     else if (event->kind == GW_EV_PASS_END)
-        report->slow = now_ns - report->pass_ns >= WATCHABLE_NS;
+        report->slow = now_ns - report->pass_ns >= FLUSH_INTERVAL_NS;
     else
         return event->kind == GW_EV_OP_END || event->kind == GW_EV_STAGE;
-    return report->slow || now_ns - report->flushed_ns >= WATCHABLE_NS;
+    return report->slow || now_ns - report->flushed_ns >= FLUSH_INTERVAL_NS;
 }
 
 static void emit(struct gw_sink *sink, const struct gw_event *event)
@@ -60,7 +59,7 @@ static void emit(struct gw_sink *sink, const struct gw_event *event)
     pthread_mutex_lock(&report->lock);
     assert(report->held < EVENTS_HELD_MAX);
     report->events[report->held++] = *event;
-    if (is_worth_a_write(report, event) || report->held == EVENTS_HELD_MAX) {
+    if (needs_flush(report, event) || report->held == EVENTS_HELD_MAX) {
         flush(report);
         report->flushed_ns = event->time_ns;
     }
@@ -108,13 +107,13 @@ static bool send_frame(struct reporter *report, enum frame_kind kind,
 {
     pthread_mutex_lock(&report->lock);
     flush(report);
-    bool near = kind == FRAME_LIFE || kind == FRAME_RESULT;
-    bool heard =
-        frame_write(near ? report->fd : data_fd(report), kind, data, bytes);
+    bool own_pipe = kind == FRAME_LIFE || kind == FRAME_RESULT;
+    bool sent =
+        frame_write(own_pipe ? report->fd : data_fd(report), kind, data, bytes);
     if (kind == FRAME_RESULT && report->far_fd >= 0)
         frame_write(report->far_fd, kind, data, bytes);
     pthread_mutex_unlock(&report->lock);
-    return heard;
+    return sent;
 }
 
 unsigned report_rank(const struct reporter *report)

@@ -22,21 +22,22 @@ void attention_begin(struct attention *attention, unsigned silence_ms,
                      uint64_t now_ns)
 {
     *attention = (struct attention){
-        .silence_ns = silence_ms * UINT64_C(1000000), .looked_ns = now_ns};
+        .silence_ns = silence_ms * UINT64_C(1000000), .updated_ns = now_ns};
 }
 
-void attention_look(struct attention *attention, uint64_t now_ns)
+void attention_update(struct attention *attention, uint64_t now_ns)
 {
-    uint64_t passed_ns = now_ns - attention->looked_ns;
+    uint64_t passed_ns = now_ns - attention->updated_ns;
     uint64_t most_ns = 2 * sign_ns(attention);
-    attention->looked_ns = now_ns;
+    attention->updated_ns = now_ns;
     attention->clock_ns += passed_ns < most_ns ? passed_ns : most_ns;
 }
 
-bool attention_misses(const struct attention *attention, uint64_t heard_ns)
+bool attention_is_silent(const struct attention *attention,
+                         uint64_t last_frame_ns)
 {
     return attention->silence_ns > 0 &&
-           attention->clock_ns - heard_ns >= attention->silence_ns;
+           attention->clock_ns - last_frame_ns >= attention->silence_ns;
 }
 
 /* A process whose state is unknown counts as stopped. */
@@ -46,11 +47,11 @@ static bool is_stopped(pid_t pid)
 }
 
 unsigned attention_confirms_dead(const struct attention *attention,
-                                 uint64_t heard_ns, pid_t pid)
+                                 uint64_t last_frame_ns, pid_t pid)
 {
     uint64_t silences =
-        attention_misses(attention, heard_ns)
-            ? (attention->clock_ns - heard_ns) / attention->silence_ns
+        attention_is_silent(attention, last_frame_ns)
+            ? (attention->clock_ns - last_frame_ns) / attention->silence_ns
             : 0;
     if (silences == 0 || (silences < STARVED_SILENCES && !is_stopped(pid)))
         return 0;

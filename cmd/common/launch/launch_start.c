@@ -24,7 +24,7 @@ static void name_rendezvous(struct supervisor *s)
 }
 
 /* Decides which ranks this supervisor starts, and which are remote. */
-static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
+static enum gw_err assign_ranks(struct supervisor *s, struct gw_error *why)
 {
     const struct launch *launch = s->launch;
     const struct launched *launched = launch->launched;
@@ -75,8 +75,8 @@ enum gw_err supervisor_init(struct supervisor *s, const struct launch *launch,
     for (unsigned i = 0; i < launch->ranks; i++)
         s->children[i].fd = -1;
     attention_begin(&s->attention, launch->silence_ms, gw_now_ns());
-    enum gw_err err = look_around(s, why);
-    return err ? err : signals_take(&s->signals, why);
+    enum gw_err err = assign_ranks(s, why);
+    return err ? err : signals_acquire(&s->signals, why);
 }
 
 void supervisor_fini(struct supervisor *s)
@@ -106,7 +106,7 @@ static _Noreturn void be_rank(struct supervisor *s, unsigned rank, int fd,
     if (s->far_fd >= 0)
         close(s->far_fd);
     char called[RANK_CALLED_MAX];
-    const struct birth config = {
+    const struct rank_config config = {
         .rank = rank,
         .name = rank_called(s->endings, rank_name(s->launch), rank, called),
         .fd = fd,
@@ -144,7 +144,7 @@ enum gw_err start_rank(struct supervisor *s, unsigned rank,
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     s->children[rank].kind = CHILD_HERE;
     s->children[rank].fd = ends[0];
-    s->children[rank].heard_ns = s->attention.clock_ns;
+    s->children[rank].last_frame_ns = s->attention.clock_ns;
     s->endings[rank].pid = pid;
     s->started++;
     return GW_OK;

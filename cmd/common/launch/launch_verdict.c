@@ -17,7 +17,7 @@ static bool died(const struct ending *ending)
 {
     if (ending->silent_ms > 0)
         return true;
-    if (ending->shot)
+    if (ending->killed)
         return false;
     return !ending->reported || !WIFEXITED(ending->status) ||
            WEXITSTATUS(ending->status) != 0;
@@ -123,7 +123,7 @@ enum gw_err verdict_of(const struct ending *endings, unsigned ranks,
                        rank_called(endings, name, rank, called),
                        endings[rank].result.text);
     for (unsigned i = 0; i < ranks; i++)
-        if (endings[i].shot)
+        if (endings[i].killed)
             return gw_fail(why, GW_EINTERNAL, "%s (pid %d) did not finish",
                            rank_called(endings, name, i, called),
                            (int)endings[i].pid);

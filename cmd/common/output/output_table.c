@@ -95,13 +95,13 @@ static void put_note(FILE *file, int columns, const char *name,
 
 static void put_notes(struct output *output, unsigned from, unsigned to)
 {
-    char buf[64], seen[NOTE_MAX];
+    char buf[64], escaped[NOTE_MAX];
     int room = output_room(output);
     for (unsigned i = from; i < to; i++) {
         const struct note *note = &output->notes[i];
         const char *text = output_cell(&note->field, note->value, "-", buf);
         put_note(output->file, room, note->field.name,
-                 visible(text, seen, sizeof seen));
+                 visible(text, escaped, sizeof escaped));
     }
 }
 

@@ -26,7 +26,8 @@ enum gw_err rpc_client_do(struct rpc_client *client, json_t *request,
                           uint64_t timeout_ns, json_t **answer,
                           struct gw_error *why)
 {
-    enum gw_err code = rpc_client_ask(client, request, timeout_ns, answer, why);
+    enum gw_err code =
+        rpc_client_request(client, request, timeout_ns, answer, why);
     if (code)
         return code;
     code = code_of(*answer);

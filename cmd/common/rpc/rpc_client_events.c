@@ -13,7 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100 };
+enum { POLL_INTERVAL_MS = 100 };
 
 static enum gw_err poll_descriptor(struct rpc_client *client, int fd,
                                    struct gw_error *why)
@@ -70,7 +70,7 @@ static bool next_batch(struct rpc_client *client)
     if (client->over ||
         zmq_recv(client->events, topic, sizeof topic, ZMQ_DONTWAIT) < 0)
         return false;
-    client->taken = 0;
+    client->returned = 0;
     if (zmq_msg_recv(&client->batch, client->events, ZMQ_DONTWAIT) < 0)
         return false;
     client->over = zmq_msg_size(&client->batch) == 0;
@@ -81,9 +81,9 @@ static bool next_event(struct rpc_client *client, struct gw_event *event)
 {
     for (;;) {
         size_t count = zmq_msg_size(&client->batch) / sizeof *event;
-        if (client->taken < count) {
+        if (client->returned < count) {
             const char *events = zmq_msg_data(&client->batch);
-            memcpy(event, events + client->taken++ * sizeof *event,
+            memcpy(event, events + client->returned++ * sizeof *event,
                    sizeof *event);
             return true;
         }
@@ -114,7 +114,7 @@ enum gw_err rpc_client_event(struct rpc_client *client, uint64_t deadline_ns,
         if (interrupted || gw_now_ns() >= deadline_ns)
             return GW_PENDING;
         if (zmq_poll(items, client->pidfd >= 0 ? 2 : 1,
-                     rpc_client_ms(deadline_ns, LOOK_MS)) < 0 &&
+                     rpc_client_ms(deadline_ns, POLL_INTERVAL_MS)) < 0 &&
             errno == EINTR)
             return GW_PENDING;
     }

@@ -17,19 +17,19 @@ enum { RPC_CLIENT_ENDPOINT_MAX = 108, RPC_CLIENT_RUN_MAX = 64 };
 
 struct rpc_client {
     char run[RPC_CLIENT_RUN_MAX];
-    char asks_at[RPC_CLIENT_ENDPOINT_MAX];
+    char request_endpoint[RPC_CLIENT_ENDPOINT_MAX];
     char endpoint[RPC_CLIENT_ENDPOINT_MAX]; /* of its events */
     void *context;
-    void *asks; /* DEALER */
-    int pidfd;  /* of the supervisor; -1: no answer to hello yet */
-    json_int_t asked;
+    void *request_socket; /* DEALER */
+    int pidfd;            /* of the supervisor; -1: no answer to hello yet */
+    json_int_t request_id;
 
     /* From rpc_client_listen on: */
     void *events; /* SUB */
     int epoll;    /* over the stream and the pidfd; -1 before */
     zmq_msg_t batch;
-    size_t taken; /* events of the batch already returned */
-    bool over;    /* the farewell has arrived */
+    size_t returned; /* events of the batch already returned */
+    bool over;       /* the farewell has arrived */
 };
 
 /* GW_OK: a process of this user listens at "ipc://@NAME". GW_EUNREACH: no

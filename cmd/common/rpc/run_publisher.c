@@ -60,11 +60,11 @@ static enum gw_err start_process(const struct publish_options *options,
     fflush(NULL); /* else the child inherits unwritten output */
     a->pid = fork();
     if (a->pid == 0) {
-        const struct publish_run_birth birth = {.options = options,
-                                                .frames = a->ends[0],
-                                                .ready = ready[1],
-                                                .tool = tool};
-        publish_run_live(&birth);
+        const struct publish_run_config config = {.options = options,
+                                                  .frames = a->ends[0],
+                                                  .ready = ready[1],
+                                                  .tool = tool};
+        publish_run_live(&config);
     }
     close(ready[1]);
     enum gw_err code = a->pid < 0
@@ -131,7 +131,7 @@ static void write_whole(struct run_publisher *a, const unsigned char *bytes,
                         size_t left, uint64_t deadline_ns)
 {
     struct pollfd room = {.fd = a->ends[1], .events = POLLOUT};
-    enum { LOOK_MS = 20 };
+    enum { POLL_INTERVAL_MS = 20 };
     while (left > 0 && gw_now_ns() < deadline_ns) {
         ssize_t written = write(a->ends[1], bytes, left);
         if (written > 0) {
@@ -143,7 +143,7 @@ static void write_whole(struct run_publisher *a, const unsigned char *bytes,
             a->pid = -1;
             return;
         }
-        poll(&room, 1, LOOK_MS);
+        poll(&room, 1, POLL_INTERVAL_MS);
     }
 }
 
@@ -166,13 +166,13 @@ static void write_summary(struct run_publisher *a, json_t *summary,
     free(text);
 }
 
-static void bury(struct run_publisher *a, uint64_t deadline_ns)
+static void reap_process(struct run_publisher *a, uint64_t deadline_ns)
 {
-    const struct timespec look = {.tv_nsec = 2000000};
+    const struct timespec interval = {.tv_nsec = 2000000};
     while (waitpid(a->pid, NULL, WNOHANG) == 0) {
         if (gw_now_ns() >= deadline_ns)
             kill(a->pid, SIGKILL); /* the next waitpid finds it */
-        nanosleep(&look, NULL);
+        nanosleep(&interval, NULL);
     }
 }
 
@@ -187,6 +187,6 @@ void publish_run_close(struct run_publisher **publisher, json_t *summary)
     }
     write_summary(a, summary ? summary : json_null(), deadline_ns);
     if (a->pid > 0)
-        bury(a, deadline_ns);
+        reap_process(a, deadline_ns);
     free_publish_run(a);
 }

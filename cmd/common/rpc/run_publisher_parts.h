@@ -24,14 +24,14 @@ struct publish_run_ready {
 };
 
 /* The arguments of the process. */
-struct publish_run_birth {
+struct publish_run_config {
     const struct publish_options *options;
     int frames, ready; /* its ends of the pipes */
     pid_t tool;
 };
 
 /* The whole life of the process. */
-_Noreturn void publish_run_live(const struct publish_run_birth *birth);
+_Noreturn void publish_run_live(const struct publish_run_config *config);
 
 /* ---- the state of the run ---- */
 
@@ -47,7 +47,7 @@ struct published_pipeline {
     uint32_t ranks[PUBLISHED_STAGES_MAX]; /* of each stage; GW_NONE */
 };
 
-struct announced {
+struct published_run {
     const char *run, *tool, *command;
     uint64_t seed;
     pid_t pid; /* of the tool */
@@ -55,8 +55,10 @@ struct announced {
     struct published_pipeline pipeline;
 };
 
-void announced_event(struct announced *announced, const struct gw_event *event);
+void published_run_event(struct published_run *published,
+                         const struct gw_event *event);
 /* The answer to `status`; `state`: "running" or "ended". */
-json_t *announced_json(const struct announced *announced, const char *state);
+json_t *published_run_json(const struct published_run *published,
+                           const char *state);
 
 #endif

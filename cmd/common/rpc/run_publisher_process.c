@@ -27,7 +27,7 @@ enum { REQUESTS_A_TURN = 64, PULLS_A_TURN = 64 };
 
 struct process {
     const struct publish_options *options;
-    struct announced announced;
+    struct published_run published;
     struct run_folder folder;
     struct rpc_server rpc;
     struct frames frames;
@@ -75,10 +75,10 @@ static enum gw_err follow_tool(struct process *p, pid_t tool,
     return GW_OK;
 }
 
-static enum gw_err write_papers(struct process *p, struct gw_error *why)
+static enum gw_err write_run_files(struct process *p, struct gw_error *why)
 {
     char endpoint[RPC_SERVER_ENDPOINT_MAX];
-    const struct announced *a = &p->announced;
+    const struct published_run *a = &p->published;
     json_t *facts =
         json_pack("{s:s, s:o, s:I, s:I}", "tool", a->tool, "command",
                   json_string_nocheck(a->command), "seed", (json_int_t)a->seed,
@@ -88,29 +88,29 @@ static enum gw_err write_papers(struct process *p, struct gw_error *why)
 }
 
 static enum gw_err begin_process(struct process *p,
-                                 const struct publish_run_birth *birth,
+                                 const struct publish_run_config *config,
                                  struct gw_error *why)
 {
-    const struct publish_options *o = birth->options;
-    enum gw_err code = follow_tool(p, birth->tool, why);
+    const struct publish_options *o = config->options;
+    enum gw_err code = follow_tool(p, config->tool, why);
     if (!code)
         code = run_folder_open(&p->folder, o->name, why);
     if (!code)
         code = run_folder_log(&p->folder, why);
     if (!code && getrandom(&p->token, sizeof p->token, 0) < 0)
         code = gw_fail_errno(why, "random numbers");
-    p->announced = (struct announced){
+    p->published = (struct published_run){
         .run = p->folder.name,
         .tool = o->tool,
         .command = o->command ? o->command : "",
         .seed = o->seed,
-        .pid = birth->tool,
+        .pid = config->tool,
         .pipeline.step = GW_NONE,
     };
     if (!code)
         code = rpc_server_open(&p->rpc, p->token, why);
     if (!code)
-        code = write_papers(p, why);
+        code = write_run_files(p, why);
     if (!code)
         run_folder_latest(&p->folder);
     return code;
@@ -118,17 +118,17 @@ static enum gw_err begin_process(struct process *p,
 
 /* ---- frames from the tool ---- */
 
-static void take_report(struct process *p, const struct frame *frame)
+static void read_report(struct process *p, const struct frame *frame)
 {
     json_t *json = json_loadb((const char *)frame->data, frame->bytes, 0, NULL);
     json_t *dropped = json_object_get(json, "dropped");
-    p->announced.dropped = (uint64_t)json_integer_value(dropped);
+    p->published.dropped = (uint64_t)json_integer_value(dropped);
     p->summary = json_incref(json_object_get(json, "summary"));
     p->over = true;
     json_decref(json);
 }
 
-static void take_events(struct process *p, const struct frame *frame)
+static void forward_events(struct process *p, const struct frame *frame)
 {
     struct gw_event events[64];
     enum { ROOM = sizeof events / sizeof *events };
@@ -138,14 +138,14 @@ static void take_events(struct process *p, const struct frame *frame)
         memcpy(events, frame->data + done * sizeof *events,
                now * sizeof *events);
         for (size_t i = 0; i < now; i++)
-            announced_event(&p->announced, &events[i]);
+            published_run_event(&p->published, &events[i]);
         rpc_server_publish(&p->rpc, events, now);
         done += now;
     }
 }
 
 /* Reads the pipe; false when the bytes are not a valid frame. */
-static bool take_input(struct process *p)
+static bool read_input(struct process *p)
 {
     struct frame frame;
     struct gw_error why;
@@ -155,9 +155,9 @@ static bool take_input(struct process *p)
         if (code == GW_PENDING && ++pulls)
             code = frames_pull(&p->frames, p->input, &why);
         else if (!code && frame.kind == FRAME_EVENTS)
-            take_events(p, &frame);
+            forward_events(p, &frame);
         else if (!code && frame.kind == FRAME_REPORT)
-            take_report(p, &frame);
+            read_report(p, &frame);
     }
     if (code && code != GW_PENDING && code != GW_ECLOSED)
         fprintf(stderr, "%s\n", why.text);
@@ -184,22 +184,22 @@ static json_t *answer_request(const struct process *p, const json_t *request)
     if (verb && strcmp(verb, "status") == 0)
         return json_pack("{s:i, s:o, s:o}", "code", GW_OK, "text",
                          json_sprintf("run %s: running", p->folder.name),
-                         "data", announced_json(&p->announced, "running"));
+                         "data", published_run_json(&p->published, "running"));
     return json_pack(
         "{s:i, s:o}", "code", verb ? GW_ENOTSUP : GW_EINVAL, "text",
         verb ? json_sprintf("run %s is read-only here: it belongs to %s",
-                            p->folder.name, p->announced.tool)
+                            p->folder.name, p->published.tool)
              : json_string("a request must be a JSON object with a verb"));
 }
 
 static void serve_requests(struct process *p)
 {
-    struct asker asker;
+    struct requester requester;
     json_t *request;
     for (unsigned i = 0;
-         i < REQUESTS_A_TURN && rpc_server_next(&p->rpc, &asker, &request);
+         i < REQUESTS_A_TURN && rpc_server_next(&p->rpc, &requester, &request);
          i++) {
-        rpc_server_answer(&p->rpc, &asker, answer_request(p, request));
+        rpc_server_answer(&p->rpc, &requester, answer_request(p, request));
         json_decref(request);
     }
 }
@@ -219,7 +219,7 @@ static void loop(struct process *p)
     while (!p->over) {
         zmq_poll(items, sizeof items / sizeof *items, -1);
         bool alive = items[2].revents == 0;
-        bool sane = take_input(p); /* frames of a dead tool still count */
+        bool sane = read_input(p); /* frames of a dead tool still count */
         serve_requests(p);
         while (rpc_server_subscription(&p->rpc, &topic, &any))
             ; /* ignored: all events are published */
@@ -235,7 +235,7 @@ static void end_process(struct process *p)
         snprintf(error, sizeof error, "%s ended without a message",
                  p->options->tool);
     if (!json_is_null(p->summary)) { /* null: the tool wants none */
-        summary = announced_json(&p->announced, "ended");
+        summary = published_run_json(&p->published, "ended");
         json_object_update(summary, p->summary);
     }
     run_folder_conclude(&p->folder, summary, *error ? error : NULL);
@@ -245,22 +245,22 @@ static void end_process(struct process *p)
     frames_fini(&p->frames);
 }
 
-_Noreturn void publish_run_live(const struct publish_run_birth *birth)
+_Noreturn void publish_run_live(const struct publish_run_config *config)
 {
     static struct process process;
     struct process *p = &process;
     struct publish_run_ready ready = {.why = {.code = GW_OK}};
-    *p = (struct process){.options = birth->options,
-                          .input = birth->frames,
+    *p = (struct process){.options = config->options,
+                          .input = config->frames,
                           .folder.fd = -1,
                           .tool_fd = -1};
     ignore_signals();
-    leave_files(birth->frames, birth->ready);
+    leave_files(config->frames, config->ready);
     prctl(PR_SET_NAME, "announce");
-    enum gw_err code = begin_process(p, birth, &ready.why);
+    enum gw_err code = begin_process(p, config, &ready.why);
     memcpy(ready.name, p->folder.name, sizeof ready.name);
-    bool reported = write(birth->ready, &ready, sizeof ready) == sizeof ready;
-    close(birth->ready);
+    bool reported = write(config->ready, &ready, sizeof ready) == sizeof ready;
+    close(config->ready);
     if (code || !reported)
         _exit(1);
     loop(p);

@@ -20,9 +20,10 @@ static void on_stage(struct published_pipeline *p, const struct gw_event *e)
     p->ranks[e->peer] = e->rank;
 }
 
-void announced_event(struct announced *announced, const struct gw_event *event)
+void published_run_event(struct published_run *published,
+                         const struct gw_event *event)
 {
-    struct published_pipeline *p = &announced->pipeline;
+    struct published_pipeline *p = &published->pipeline;
     if (event->kind == GW_EV_STAGE)
         on_stage(p, event);
     else if (event->kind == GW_EV_PASS_BEGIN && p->stages > 0 &&
@@ -47,7 +48,7 @@ static json_t *pipeline_json(const struct published_pipeline *p)
                      ranks);
 }
 
-json_t *announced_json(const struct announced *a, const char *state)
+json_t *published_run_json(const struct published_run *a, const char *state)
 {
     const struct published_pipeline *p = &a->pipeline;
     return json_pack(

@@ -44,8 +44,8 @@ void suggestion_begin(struct suggestion *suggestion, const char *word)
     *suggestion = (struct suggestion){.word = word, .rank = 1000};
 }
 
-static bool near_enough(const char *word, const char *candidate,
-                        unsigned distance)
+static bool is_similar(const char *word, const char *candidate,
+                       unsigned distance)
 {
     size_t length = strlen(word);
     if (length >= 2 && strncmp(word, candidate, length) == 0)
@@ -60,7 +60,7 @@ void suggestion_offer(struct suggestion *suggestion, const char *candidate)
     const char *word = suggestion->word;
     unsigned distance = edit_distance(word, candidate);
     unsigned rank = 2 * distance + (*word != *candidate);
-    if (rank >= suggestion->rank || !near_enough(word, candidate, distance))
+    if (rank >= suggestion->rank || !is_similar(word, candidate, distance))
         return;
     suggestion->rank = rank;
     snprintf(suggestion->best, sizeof suggestion->best, "%s", candidate);

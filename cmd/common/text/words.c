@@ -76,10 +76,10 @@ static enum item_kind by_letter(struct words *words, struct item *item)
     item->by_letter = true;
     snprintf(item->typed, sizeof item->typed, "-%c", letter);
     const char *rest = *words->cluster ? words->cluster : NULL;
-    bool takes_rest = item->spec && item->spec->kind != OPTION_FLAG;
-    if (takes_rest || !rest)
+    bool rest_is_value = item->spec && item->spec->kind != OPTION_FLAG;
+    if (rest_is_value || !rest)
         words->cluster = NULL;
-    return value_of(words, item, takes_rest ? rest : NULL);
+    return value_of(words, item, rest_is_value ? rest : NULL);
 }
 
 static enum item_kind by_name(struct words *words, struct item *item,

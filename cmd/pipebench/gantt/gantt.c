@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-const struct gantt_look gantt_looks[GW_PASS_KINDS] = {
+const struct gantt_pass_style gantt_pass_styles[GW_PASS_KINDS] = {
     [GW_FORWARD] =
         {"forward", "░", '-', {"97;44", "30;104"}, "#3f72af", "#fff"},
     [GW_BACKWARD] =
@@ -77,11 +77,11 @@ void gantt_time(double time_us, char out[24])
 
 void gantt_pass_label(const struct gw_pass *pass, unsigned chunks, char out[16])
 {
-    char letter = gw_pass_symbol((enum gw_pass_kind)pass->kind);
+    char symbol = gw_pass_symbol((enum gw_pass_kind)pass->kind);
     if (chunks > 1)
-        snprintf(out, 16, "%c%u.%u", letter, pass->micro, pass->chunk);
+        snprintf(out, 16, "%c%u.%u", symbol, pass->micro, pass->chunk);
     else
-        snprintf(out, 16, "%c%u", letter, pass->micro);
+        snprintf(out, 16, "%c%u", symbol, pass->micro);
 }
 
 void gantt_caption(const struct gw_schedule *schedule,

@@ -16,8 +16,8 @@ struct gantt {
     const struct gw_schedule *schedule;
     const struct gw_timeline *timeline;
     double span_us; /* the time that fits into the lanes; 0: all of it */
-    double unit_us; /* the length of the shortest pass, to get whole cells; 0:
-                       all columns are used */
+    /* of the shortest pass, to get whole cells; 0: use all columns */
+    double shortest_pass_us;
 };
 
 struct gantt_style {

@@ -10,13 +10,13 @@
 
 #include <stdbool.h>
 
-struct gantt_look {
+struct gantt_pass_style {
     const char *word;        /* "forward" */
     const char *utf8, ascii; /* after the label, without colour */
     const char *color[2];    /* SGR numbers: even pieces, odd ones */
     const char *fill, *ink;  /* of SVG */
 };
-extern const struct gantt_look gantt_looks[GW_PASS_KINDS];
+extern const struct gantt_pass_style gantt_pass_styles[GW_PASS_KINDS];
 
 /* Has the pass begun? */
 bool gantt_drawn(const struct gw_pass_time *time);

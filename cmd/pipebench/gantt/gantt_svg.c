@@ -89,9 +89,9 @@ static void put_head(struct page *page, const char *title,
     put_text(page->file, title);
     fprintf(page->file, "</title>\n%s", style);
     for (unsigned k = 0; k < GW_PASS_KINDS; k++) {
-        char letter = gw_pass_symbol((enum gw_pass_kind)k);
-        fprintf(page->file, ".%c{fill:%s} .in%c{fill:%s}\n", letter,
-                gantt_looks[k].fill, letter, gantt_looks[k].ink);
+        char symbol = gw_pass_symbol((enum gw_pass_kind)k);
+        fprintf(page->file, ".%c{fill:%s} .in%c{fill:%s}\n", symbol,
+                gantt_pass_styles[k].fill, symbol, gantt_pass_styles[k].ink);
     }
     fprintf(page->file,
             "</style>\n<rect width=\"100%%\" height=\"100%%\" "
@@ -114,8 +114,9 @@ static void put_legend(struct page *page, const struct gantt_panel *panels,
                 "<rect class=\"%c\" x=\"%d\" y=\"40\" width=\"14\" "
                 "height=\"14\"/><text x=\"%d\" y=\"51\">%c %s</text>\n",
                 gw_pass_symbol((enum gw_pass_kind)k), x, x + 20,
-                gw_pass_symbol((enum gw_pass_kind)k), gantt_looks[k].word);
-        x += 44 + DIGIT * (int)strlen(gantt_looks[k].word);
+                gw_pass_symbol((enum gw_pass_kind)k),
+                gantt_pass_styles[k].word);
+        x += 44 + DIGIT * (int)strlen(gantt_pass_styles[k].word);
     }
     fprintf(page->file,
             "<rect class=\"lane\" x=\"%d\" y=\"40\" width=\"14\" "
@@ -168,13 +169,13 @@ static void put_micro(const struct page *page, const struct gw_pass *pass,
                       double middle, double width)
 {
     int digits = snprintf(NULL, 0, "%u", pass->micro);
-    char letter = gw_pass_symbol((enum gw_pass_kind)pass->kind);
+    char symbol = gw_pass_symbol((enum gw_pass_kind)pass->kind);
     if (width <= digits * DIGIT + 2)
         return;
     fprintf(page->file,
             "<text class=\"micro in%c\" x=\"%.2f\" y=\"%.1f\" "
             "pointer-events=\"none\">%u</text>",
-            pass->chunk > 0 ? 'W' : letter, middle, page->y + 14, pass->micro);
+            pass->chunk > 0 ? 'W' : symbol, middle, page->y + 14, pass->micro);
 }
 
 static void put_pass(const struct page *page, const struct gantt *gantt,

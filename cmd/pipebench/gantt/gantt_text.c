@@ -22,10 +22,10 @@
 enum {
     CELLS_MAX = 1000,
     CELLS_LEAST = 10,
-    UNIT_CELLS_MAX = 6,
+    PASS_CELLS_MAX = 6,
     TICK_CELLS = 10
 };
-#define NOBODY SIZE_MAX
+#define NO_PASS SIZE_MAX
 
 /* One drawing. */
 struct canvas {
@@ -45,12 +45,12 @@ struct lane {
 /* A whole number of cells for the shortest pass, if possible. */
 static void scale_canvas(struct canvas *c, unsigned room)
 {
-    double unit_us = c->gantt->unit_us;
-    double each = floor(room * unit_us / c->span_us * (1 + 1e-9));
+    double shortest_pass_us = c->gantt->shortest_pass_us;
+    double each = floor(room * shortest_pass_us / c->span_us * (1 + 1e-9));
     c->cells = room;
     c->cell_us = c->span_us / room;
     if (each >= 1) {
-        c->cell_us = unit_us / fmin(each, UNIT_CELLS_MAX);
+        c->cell_us = shortest_pass_us / fmin(each, PASS_CELLS_MAX);
         c->cells = (unsigned)ceil(c->span_us / c->cell_us * (1 - 1e-9));
     }
 }
@@ -106,7 +106,7 @@ static void fill_lane(const struct canvas *c, struct lane *lane, unsigned stage)
             occupy(c, lane, i);
     for (unsigned i = 0; i < c->cells; i++)
         if (lane->busy_us[i] < c->cell_us / 2 * (1 - 1e-9))
-            lane->owner[i] = NOBODY;
+            lane->owner[i] = NO_PASS;
 }
 
 /* The longest of "f3.1", "f3", "f" that fits. With colour, which shows the
@@ -140,14 +140,14 @@ static void put_pass(const struct canvas *c, const struct gw_pass *pass,
                      unsigned cells)
 {
     char text[16];
-    const struct gantt_look *look = &gantt_looks[pass->kind];
-    const char ascii[2] = {look->ascii, 0};
+    const struct gantt_pass_style *pass_style = &gantt_pass_styles[pass->kind];
+    const char ascii[2] = {pass_style->ascii, 0};
     label(c, pass, cells, text);
     const char *behind = c->style->color  ? " "
-                         : c->style->utf8 ? look->utf8
+                         : c->style->utf8 ? pass_style->utf8
                                           : ascii;
     if (c->style->color)
-        fprintf(c->file, "\033[%sm", look->color[pass->chunk % 2]);
+        fprintf(c->file, "\033[%sm", pass_style->color[pass->chunk % 2]);
     fputs(text, c->file);
     repeat(c->file, behind, cells - (unsigned)strlen(text));
     if (c->style->color)
@@ -169,7 +169,7 @@ static void put_lane(const struct canvas *c, const struct lane *lane,
         size_t owner = lane->owner[from];
         for (to = from + 1; to < c->lived && lane->owner[to] == owner;)
             to++;
-        if (owner == NOBODY)
+        if (owner == NO_PASS)
             put_idle(c, to - from);
         else
             put_pass(c, &c->gantt->schedule->passes[owner], to - from);
@@ -217,17 +217,17 @@ void gantt_legend(FILE *file, const struct gw_schedule *schedule,
 {
     unsigned kinds = gantt_kinds(schedule);
     for (unsigned k = 0; k < GW_PASS_KINDS; k++) {
-        const struct gantt_look *look = &gantt_looks[k];
-        const char ascii[2] = {look->ascii, 0};
+        const struct gantt_pass_style *pass_style = &gantt_pass_styles[k];
+        const char ascii[2] = {pass_style->ascii, 0};
         if (!(kinds & 1u << k))
             continue;
         if (style->color)
-            fprintf(file, "\033[%sm%c \033[m", look->color[0],
+            fprintf(file, "\033[%sm%c \033[m", pass_style->color[0],
                     gw_pass_symbol((enum gw_pass_kind)k));
         else
             fprintf(file, "%c%s", gw_pass_symbol((enum gw_pass_kind)k),
-                    style->utf8 ? look->utf8 : ascii);
-        fprintf(file, " %s   ", look->word);
+                    style->utf8 ? pass_style->utf8 : ascii);
+        fprintf(file, " %s   ", pass_style->word);
     }
     fprintf(file, "%s idle", style->utf8 ? "·" : ".");
     if (schedule->chunks > 1)

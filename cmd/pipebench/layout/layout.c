@@ -25,7 +25,7 @@ static struct options {
     uint64_t memory;
     unsigned rows;
     struct layout_cluster cluster;
-} given = {
+} option_values = {
     .rows = 10,
     .cluster = {.tflops = 10, .alpha_ns = 1000},
     .optimiser = "momentum",
@@ -41,74 +41,74 @@ static struct options {
 };
 
 static const struct option_spec specs[] = {
-    {"mesh", 'M', OPTION_TEXT, &given.mesh, "DxTxP",
+    {"mesh", 'M', OPTION_TEXT, &option_values.mesh, "DxTxP",
      "Ranks along data, tensor and pipe; 4 means 4x1x1. Default: 1x1x1.", NULL},
-    {"mode", 0, OPTION_CHOICE, &given.mode, "HOW",
+    {"mode", 0, OPTION_CHOICE, &option_values.mode, "HOW",
      "Parameters along the data axis: replicated, zero1 or sharded.",
      "replicated|zero1|sharded"},
-    {"group", 0, OPTION_UNSIGNED, &given.group, "G",
+    {"group", 0, OPTION_UNSIGNED, &option_values.group, "G",
      "Ranks of the data axis that share one copy. 0: all.", NULL},
-    {"batch", 'b', OPTION_UNSIGNED, &given.batch, "ROWS",
+    {"batch", 'b', OPTION_UNSIGNED, &option_values.batch, "ROWS",
      "Rows per step, of all ranks together.", NULL},
-    {"micro", 'm', OPTION_UNSIGNED, &given.micros, "M",
+    {"micro", 'm', OPTION_UNSIGNED, &option_values.micros, "M",
      "Micro-batches per step. Default: 1; with stages 8.", NULL},
-    {"schedule", 's', OPTION_TEXT, &given.schedule, "NAME",
+    {"schedule", 's', OPTION_TEXT, &option_values.schedule, "NAME",
      "Schedule of the pipeline: gpipe, 1f1b, interleaved or zb-h1. Default: "
      "1f1b.",
      SCHEDULE_WORDS},
-    {"chunks", 0, OPTION_UNSIGNED, &given.chunks, "V",
+    {"chunks", 0, OPTION_UNSIGNED, &option_values.chunks, "V",
      "Chunks of the network per stage, for interleaved. Default: 2.", NULL},
-    {"optimiser", 0, OPTION_CHOICE, &given.optimiser, "NAME",
+    {"optimiser", 0, OPTION_CHOICE, &option_values.optimiser, "NAME",
      "Optimiser: sgd, momentum or adam, with 0, 1 or 2 words of state per "
      "parameter.",
      "sgd|momentum|adam"},
-    {"topo", 'T', OPTION_TEXT, &given.cluster.topo, "FILE",
+    {"topo", 'T', OPTION_TEXT, &option_values.cluster.topo, "FILE",
      "Simulate a step on this cluster in virtual time, in both orders of the "
      "mesh.",
      NULL},
-    {"without", 0, OPTION_TEXT, &given.cluster.without, "KIND",
+    {"without", 0, OPTION_TEXT, &option_values.cluster.without, "KIND",
      "--topo: leave out the links of this kind, such as direct.", NULL},
-    {"tflops", 0, OPTION_REAL, &given.cluster.tflops, "N",
+    {"tflops", 0, OPTION_REAL, &option_values.cluster.tflops, "N",
      "--topo: 10^12 operations per second of a rank; 0: no limit. Default: 10.",
      NULL},
-    {"alpha", 0, OPTION_DURATION, &given.cluster.alpha_ns, "TIME",
+    {"alpha", 0, OPTION_DURATION, &option_values.cluster.alpha_ns, "TIME",
      "--topo: cost of a message for its sender.", NULL},
-    {"reduce", 0, OPTION_BYTES, &given.cluster.reduce_rate, "SIZE",
+    {"reduce", 0, OPTION_BYTES, &option_values.cluster.reduce_rate, "SIZE",
      "--topo: bytes per second that a rank reduces; 0: no limit. Default: 0.",
      NULL},
-    {"links", 0, OPTION_FLAG, &given.cluster.links, NULL,
+    {"links", 0, OPTION_FLAG, &option_values.cluster.links, NULL,
      "--topo: print one row per link instead of the busiest link of each kind.",
      NULL},
-    {"search", 0, OPTION_FLAG, &given.search, NULL,
+    {"search", 0, OPTION_FLAG, &option_values.search, NULL,
      "--topo: find the fastest layout; given options are kept.", NULL},
-    {"memory", 0, OPTION_BYTES, &given.memory, "SIZE",
+    {"memory", 0, OPTION_BYTES, &option_values.memory, "SIZE",
      "--search: bytes that a rank may hold; 0: no limit. Default: 0.", NULL},
-    {"rows", 0, OPTION_COUNT, &given.rows, "N",
+    {"rows", 0, OPTION_COUNT, &option_values.rows, "N",
      "--search: number of meshes and modes to print. Default: 10.", NULL},
-    {"run", 'r', OPTION_FLAG, &given.run, NULL,
+    {"run", 'r', OPTION_FLAG, &option_values.run, NULL,
      "Train the network, with one process per rank.", NULL},
-    {"data", 'd', OPTION_TEXT, &given.data, "FILE",
+    {"data", 'd', OPTION_TEXT, &option_values.data, "FILE",
      "--run: training rows, LibSVM text.", NULL},
-    {"test", 't', OPTION_TEXT, &given.test, "FILE",
+    {"test", 't', OPTION_TEXT, &option_values.test, "FILE",
      "--run: test rows for the trained network.", NULL},
-    {"scale", 0, OPTION_CHOICE, &given.scale, "HOW",
+    {"scale", 0, OPTION_CHOICE, &option_values.scale, "HOW",
      "Scaling: max divides all values by the largest, none keeps them.",
      "max|none"},
-    {"steps", 'k', OPTION_UNSIGNED, &given.steps, "N", "--run: steps to train.",
-     NULL},
-    UNTIL_OPTION(given.until),
-    {"lr", 0, OPTION_REAL, &given.rate, "RATE",
+    {"steps", 'k', OPTION_UNSIGNED, &option_values.steps, "N",
+     "--run: steps to train.", NULL},
+    UNTIL_OPTION(option_values.until),
+    {"lr", 0, OPTION_REAL, &option_values.rate, "RATE",
      "Learning rate. Default: 0.1; with adam 0.003.", NULL},
-    {"momentum", 0, OPTION_REAL, &given.momentum, "M",
+    {"momentum", 0, OPTION_REAL, &option_values.momentum, "M",
      "Share of the last step's velocity that is kept.", NULL},
-    {"wire", 'w', OPTION_CHOICE, &given.wire, "WIRE",
+    {"wire", 'w', OPTION_CHOICE, &option_values.wire, "WIRE",
      "Transport: shm, ipc or tcp.", "shm|ipc|tcp"},
     KEY_OPTION,
-    {"bucket", 0, OPTION_BYTES, &given.bucket_bytes, "SIZE",
+    {"bucket", 0, OPTION_BYTES, &option_values.bucket_bytes, "SIZE",
      "Bytes of gradients that are reduced together; 0: all.", NULL},
-    {"no-overlap", 0, OPTION_FLAG, &given.no_overlap, NULL,
+    {"no-overlap", 0, OPTION_FLAG, &option_values.no_overlap, NULL,
      "Reduce gradients after the backward pass, not during it.", NULL},
-    {"compare", 'c', OPTION_FLAG, &given.compare, NULL,
+    {"compare", 'c', OPTION_FLAG, &option_values.compare, NULL,
      "--run: train in a single process first, and compare the losses.", NULL},
     {0},
 };
@@ -224,10 +224,10 @@ static enum gw_err search(const struct options *o,
 }
 
 /* The layout that the options describe: trained, timed or shown. */
-static enum gw_err use_layout(const struct options *o,
-                              struct layout_options *options,
-                              const struct gw_network *network,
-                              const char *path, struct gw_error *why)
+static enum gw_err execute_layout(const struct options *o,
+                                  struct layout_options *options,
+                                  const struct gw_network *network,
+                                  const char *path, struct gw_error *why)
 {
     struct gw_schedule *schedule = NULL;
     struct gw_layout *layout = NULL;
@@ -249,8 +249,8 @@ static enum gw_err use_layout(const struct options *o,
     return err;
 }
 
-static enum gw_err use(const char *path, const struct options *o,
-                       struct gw_error *why)
+static enum gw_err execute(const char *path, const struct options *o,
+                           struct gw_error *why)
 {
     struct layout_options options;
     struct gw_network *network = NULL;
@@ -259,7 +259,7 @@ static enum gw_err use(const char *path, const struct options *o,
         err = gw_network_load(path, &network, why);
     if (!err)
         err = o->search ? search(o, &options, network, why)
-                        : use_layout(o, &options, network, path, why);
+                        : execute_layout(o, &options, network, path, why);
     gw_network_destroy(&network);
     return err;
 }
@@ -268,7 +268,7 @@ static int run_layout(int operand_count, char **operands)
 {
     struct gw_error why;
     (void)operand_count;
-    return use(operands[0], &given, &why) ? complain(&why) : 0;
+    return execute(operands[0], &option_values, &why) ? complain(&why) : 0;
 }
 
 static const struct option_group groups[] = {

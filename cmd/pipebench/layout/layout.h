@@ -73,7 +73,7 @@ GW_MUST_CHECK enum gw_err layout_train(const struct layout_options *options,
 
 struct layout_results;
 
-struct layout_job {
+struct layout_run {
     const struct layout_options *options;
     const struct gw_layout *layout;
     const struct gw_schedule *schedule;
@@ -97,7 +97,7 @@ struct layout_report {
     bool until;                 /* COUNTS: the stop rule has ended them */
 };
 
-/* A rank's life: launch.rank_main; the context is a struct layout_job. */
+/* A rank's life: launch.rank_main; the context is a struct layout_run. */
 enum gw_err layout_rank(struct gw_comm *comm, struct reporter *report,
                         void *context, struct gw_error *why);
 
@@ -118,13 +118,13 @@ struct layout_results {
     struct gw_error wrong; /* the first wrong count */
 };
 
-/* launch.on_report; the context is a struct layout_job. */
+/* launch.on_report; the context is a struct layout_run. */
 void layout_on_report(void *context, unsigned rank, const void *data,
                       size_t bytes);
 /* Opens the document. */
-GW_MUST_CHECK enum gw_err layout_report_begin(struct layout_job *job,
+GW_MUST_CHECK enum gw_err layout_report_begin(struct layout_run *run,
                                               struct gw_error *why);
 /* Closes it; `error` NULL or the run's error. */
-void layout_report_end(struct layout_job *job, const struct gw_error *error);
+void layout_report_end(struct layout_run *run, const struct gw_error *error);
 
 #endif

@@ -8,7 +8,7 @@
 #include "layout.h"
 
 struct worker {
-    const struct layout_job *job;
+    const struct layout_run *run;
     struct gw_comm *comm;
     struct reporter *report;
     struct gw_parallel *parallel;
@@ -19,12 +19,12 @@ struct worker {
 
 static enum gw_err start_training(struct worker *w, struct gw_error *why)
 {
-    const struct layout_job *job = w->job;
-    const struct layout_options *options = job->options;
+    const struct layout_run *run = w->run;
+    const struct layout_options *options = run->options;
     const struct gw_parallel_config config = {
         .comm = w->comm,
-        .layout = job->layout,
-        .schedule = job->schedule,
+        .layout = run->layout,
+        .schedule = run->schedule,
         .optimiser = options->optimiser,
         .rate = options->rate,
         .momentum = options->momentum,
@@ -33,7 +33,7 @@ static enum gw_err start_training(struct worker *w, struct gw_error *why)
         .overlap = options->overlap,
     };
     enum gw_err err =
-        gw_order_init(&w->order, job->train->rows, job->layout->options.batch,
+        gw_order_init(&w->order, run->train->rows, run->layout->options.batch,
                       common.seed, why);
     return err ? err : gw_parallel_new(&config, &w->parallel, why);
 }
@@ -53,12 +53,12 @@ static void send_report(struct worker *w, const struct layout_report *report)
 }
 
 /* The loss is the same on all ranks, so all end after the same step. */
-static bool meets_rule(struct worker *w, unsigned step, double loss)
+static bool should_stop(struct worker *w, unsigned step, double loss)
 {
     size_t batches = w->order.rows / w->order.batch;
     w->losses = step % batches == 0 ? loss : w->losses + loss;
     return (step + 1) % batches == 0 &&
-           w->losses / (double)batches < w->job->options->until;
+           w->losses / (double)batches < w->run->options->until;
 }
 
 static enum gw_err train(struct worker *w, struct gw_error *why)
@@ -66,12 +66,12 @@ static enum gw_err train(struct worker *w, struct gw_error *why)
     struct layout_report report = {.kind = LAYOUT_STEP};
     bool first = gw_comm_rank(w->comm) == 0;
     gw_parallel_counts_reset(w->parallel);
-    for (unsigned step = 0; step < w->job->options->steps && !report.until;
+    for (unsigned step = 0; step < w->run->options->steps && !report.until;
          step++) {
         if (interrupted)
             return gw_fail(why, GW_EINTR, "stopped after step %u", step);
         enum gw_err err =
-            gw_parallel_step(w->parallel, w->job->train, rows_of(w, step),
+            gw_parallel_step(w->parallel, w->run->train, rows_of(w, step),
                              &report.step_report, why);
         if (err == GW_EWRONG) /* it names the step */
             return err;
@@ -82,7 +82,7 @@ static enum gw_err train(struct worker *w, struct gw_error *why)
         w->exposed_us += report.step_report.exposed_us;
         if (first)
             send_report(w, &report);
-        report.until = meets_rule(w, step, report.step_report.loss);
+        report.until = should_stop(w, step, report.step_report.loss);
     }
     report.kind = LAYOUT_COUNTS;
     report.comm_us = w->comm_us;
@@ -95,9 +95,9 @@ static enum gw_err train(struct worker *w, struct gw_error *why)
 static enum gw_err report_scores(struct worker *w, struct gw_error *why)
 {
     struct layout_report report = {.kind = LAYOUT_SCORES};
-    if (!w->job->test)
+    if (!w->run->test)
         return GW_OK;
-    enum gw_err err = gw_parallel_evaluate(w->parallel, w->job->test,
+    enum gw_err err = gw_parallel_evaluate(w->parallel, w->run->test,
                                            &report.step_report, why);
     if (!err && gw_comm_rank(w->comm) == 0)
         send_report(w, &report);
@@ -107,7 +107,7 @@ static enum gw_err report_scores(struct worker *w, struct gw_error *why)
 enum gw_err layout_rank(struct gw_comm *comm, struct reporter *report,
                         void *context, struct gw_error *why)
 {
-    struct worker w = {.job = context, .comm = comm, .report = report};
+    struct worker w = {.run = context, .comm = comm, .report = report};
     enum gw_err err = start_training(&w, why);
     if (!err)
         err = train(&w, why);

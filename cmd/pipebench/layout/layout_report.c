@@ -93,13 +93,13 @@ static void expect(struct layout_results *results, unsigned rank,
                 rank, what, counted, predicted);
 }
 
-static void check_counts(const struct layout_job *job, unsigned rank,
+static void check_counts(const struct layout_run *run, unsigned rank,
                          const struct gw_parallel_counts *c)
 {
-    const struct gw_mesh *mesh = &job->layout->options.mesh;
-    struct layout_results *results = job->results;
+    const struct gw_mesh *mesh = &run->layout->options.mesh;
+    struct layout_results *results = run->results;
     struct prediction p;
-    predict(job->layout, rank / (mesh->data * mesh->tensor), &p);
+    predict(run->layout, rank / (mesh->data * mesh->tensor), &p);
     expect(results, rank, "sent along tensor", c->tensor_bytes,
            p.tensor_bytes * c->steps);
     expect(results, rank, "sent along data", c->data_bytes,
@@ -138,19 +138,19 @@ static double share_hidden(double comm_us, double exposed_us)
 }
 
 /* A person needs the trend, not every step. */
-static bool is_shown(const struct layout_job *job, unsigned step)
+static bool is_shown(const struct layout_run *run, unsigned step)
 {
     enum { SHOWN = 20 };
-    unsigned steps = job->options->steps, every = (steps + SHOWN - 1) / SHOWN;
+    unsigned steps = run->options->steps, every = (steps + SHOWN - 1) / SHOWN;
     return !is_table() || common.verbose || step == 1 || step == steps ||
            step % every == 0;
 }
 
-static void put_step(const struct layout_job *job,
+static void put_step(const struct layout_run *run,
                      const struct layout_report *report)
 {
     const struct gw_parallel_report *r = &report->step_report;
-    struct layout_results *results = job->results;
+    struct layout_results *results = run->results;
     double expected = (double)NAN, difference = (double)NAN;
     results->losses[results->steps++] = r->loss;
     if (results->expected) {
@@ -161,13 +161,13 @@ static void put_step(const struct layout_job *job,
         if (!results->parted && !(difference <= LAYOUT_DIFFERENCE_MAX))
             results->parted = report->step;
     }
-    if (!results->output || !is_shown(job, report->step))
+    if (!results->output || !is_shown(run, report->step))
         return;
     output_row(results->output,
                (union value[FIELD_COUNT]){
                    {.integer = report->step},
                    {.real = r->loss},
-                   {.real = (double)r->right / job->layout->options.batch},
+                   {.real = (double)r->right / run->layout->options.batch},
                    {.real = expected},
                    {.real = difference},
                    {.real = r->step_us},
@@ -180,28 +180,28 @@ static void put_step(const struct layout_job *job,
 void layout_on_report(void *context, unsigned rank, const void *data,
                       size_t bytes)
 {
-    struct layout_job *job = context;
+    struct layout_run *run = context;
     struct layout_report report;
     if (bytes != sizeof report)
         return;
     memcpy(&report, data, sizeof report);
     switch (report.kind) {
     case LAYOUT_STEP:
-        if (job->results->steps < job->options->steps)
-            put_step(job, &report);
-        progress("step %u/%u  loss %.6f", report.step, job->options->steps,
+        if (run->results->steps < run->options->steps)
+            put_step(run, &report);
+        progress("step %u/%u  loss %.6f", report.step, run->options->steps,
                  report.step_report.loss);
         break;
     case LAYOUT_COUNTS:
-        check_counts(job, rank, &report.counts);
-        add_counts(job->results, &report.counts);
-        job->results->comm_us += report.comm_us;
-        job->results->exposed_us += report.exposed_us;
-        job->results->until |= report.until;
+        check_counts(run, rank, &report.counts);
+        add_counts(run->results, &report.counts);
+        run->results->comm_us += report.comm_us;
+        run->results->exposed_us += report.exposed_us;
+        run->results->until |= report.until;
         break;
     case LAYOUT_SCORES:
-        job->results->scores = report.step_report;
-        job->results->scored = true;
+        run->results->scores = report.step_report;
+        run->results->scored = true;
         break;
     }
 }
@@ -232,11 +232,11 @@ static void note_real(struct output *output, const char *name, double value,
         put_fact(output, name, "%.*g%s", digits, value, rest);
 }
 
-enum gw_err layout_report_begin(struct layout_job *job, struct gw_error *why)
+enum gw_err layout_report_begin(struct layout_run *run, struct gw_error *why)
 {
     static struct field fields[FIELD_COUNT]; /* the document keeps a pointer */
-    const struct gw_layout_options *o = &job->layout->options;
-    struct layout_results *results = job->results;
+    const struct gw_layout_options *o = &run->layout->options;
+    struct layout_results *results = run->results;
     memcpy(fields, all_fields, sizeof fields);
     fields[ONE_PROCESS_FIELD].hidden = !results->expected;
     fields[DIFFERENCE_FIELD].hidden = !results->expected;
@@ -244,16 +244,16 @@ enum gw_err layout_report_begin(struct layout_job *job, struct gw_error *why)
                      &results->output, why))
         return why->code;
     struct output *output = results->output;
-    output_note_text(output, "network", job->layout->network->name);
+    output_note_text(output, "network", run->layout->network->name);
     put_fact(output, "mesh", "%ux%ux%u", o->mesh.data, o->mesh.tensor,
              o->mesh.pipe);
     output_note_text(output, "mode", gw_data_mode_name(o->mode));
     output_note_integer(output, "group", o->shard_group);
     output_note_integer(output, "batch", o->batch);
     output_note_integer(output, "micro", o->micros);
-    output_note_text(output, "schedule", job->schedule->name);
-    output_note_text(output, "wire", job->options->wire);
-    note_real(output, "lr", job->options->rate, 6, "");
+    output_note_text(output, "schedule", run->schedule->name);
+    output_note_text(output, "wire", run->options->wire);
+    note_real(output, "lr", run->options->rate, 6, "");
     output_note_integer(output, "seed", (int64_t)common.seed);
     return GW_OK;
 }
@@ -283,11 +283,11 @@ static void note_both(struct output *output, const struct both *both,
 #member, #member "_predicted", counted, predicted.member               \
     }
 
-static void note_counts(const struct layout_job *job, struct output *output)
+static void note_counts(const struct layout_run *run, struct output *output)
 {
-    const struct layout_results *r = job->results;
+    const struct layout_results *r = run->results;
     const struct gw_parallel_counts *sum = &r->sum, *most = &r->most;
-    const struct prediction predicted = predict_all(job->layout);
+    const struct prediction predicted = predict_all(run->layout);
     uint64_t steps = larger_of(most->steps, 1);
     const struct both sent[] = {
         BOTH(tensor_bytes, sum->tensor_bytes / steps),
@@ -306,11 +306,11 @@ static void note_counts(const struct layout_job *job, struct output *output)
         note_both(output, &held[i], ", held by the rank that holds the most");
 }
 
-static void note_end(const struct layout_job *job, struct output *output)
+static void note_end(const struct layout_run *run, struct output *output)
 {
-    const struct layout_results *r = job->results;
+    const struct layout_results *r = run->results;
     const double none = (double)NAN;
-    double tests = r->scored ? (double)job->test->rows : none;
+    double tests = r->scored ? (double)run->test->rows : none;
     output_note_integer(output, "steps", r->steps);
     output_note_text(output, "ended",
                      r->until        ? "until"
@@ -323,18 +323,18 @@ static void note_end(const struct layout_job *job, struct output *output)
     note_real(output, "largest_difference",
               r->expected ? r->largest_difference : none, 2,
               " relative to the loss of one process");
-    if (r->ranks_done == gw_mesh_size(&job->layout->options.mesh))
-        note_counts(job, output);
+    if (r->ranks_done == gw_mesh_size(&run->layout->options.mesh))
+        note_counts(run, output);
     note_real(output, "overlap", share_hidden(r->comm_us, r->exposed_us), 3,
               " of the communication time of gradients overlapped with "
               "computation");
 }
 
-void layout_report_end(struct layout_job *job, const struct gw_error *error)
+void layout_report_end(struct layout_run *run, const struct gw_error *error)
 {
-    struct output **output = &job->results->output;
+    struct output **output = &run->results->output;
     bool stopped = error && error->code == GW_EINTR;
     progress("%s", "");
-    note_end(job, *output);
+    note_end(run, *output);
     output_end(output, stopped ? NULL : error, stopped);
 }

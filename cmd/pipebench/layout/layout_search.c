@@ -45,9 +45,9 @@ enum { SPLITS = sizeof splits / sizeof *splits };
  * there are no more. Without a tensor axis there is one. */
 static bool set_splits(struct search *s, unsigned tensor, unsigned n)
 {
-    const struct gw_network *given = s->space->network;
-    for (unsigned i = 0; i < given->operator_count; i++) {
-        if (!is_open(given, i) || tensor == 1)
+    const struct gw_network *network = s->space->network;
+    for (unsigned i = 0; i < network->operator_count; i++) {
+        if (!is_open(network, i) || tensor == 1)
             continue;
         s->network.operators[i].split = splits[n % SPLITS];
         n /= SPLITS;

@@ -32,7 +32,7 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 struct row {
     unsigned stage;
     const char *kind, *what, *split, *in, *out, *shape;
-    double parameters, bytes, one_process, piece, line; /* NAN: none */
+    double parameters, bytes, one_process, virtual_stage, line; /* NAN: none */
 };
 
 static void put_layout_row(struct output *output, const struct row *row)
@@ -48,7 +48,7 @@ static void put_layout_row(struct output *output, const struct row *row)
                            {.real = row->parameters},
                            {.real = row->bytes},
                            {.real = row->one_process},
-                           {.real = row->piece},
+                           {.real = row->virtual_stage},
                            {.real = row->line},
                        });
 }
@@ -62,7 +62,7 @@ static struct row stage_row(unsigned stage, const char *kind, const char *what)
                         .parameters = none,
                         .bytes = none,
                         .one_process = none,
-                        .piece = none,
+                        .virtual_stage = none,
                         .line = none};
 }
 
@@ -90,7 +90,7 @@ static void put_operator(struct output *output, const struct gw_layout *layout,
         op->kind == GW_OP_SOFTMAX ? "loss" : gw_sharding_name(op_layout->out);
     row.shape = shape;
     row.parameters = (double)op_layout->parameters_local;
-    row.piece = op_layout->virtual_stage;
+    row.virtual_stage = op_layout->virtual_stage;
     row.line = op->line;
     put_layout_row(output, &row);
 }

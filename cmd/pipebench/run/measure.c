@@ -8,22 +8,22 @@
 
 #include <stdlib.h>
 
-static enum gw_err fill_job(const struct measure *measure, struct run_job *job,
-                            struct gw_error *why)
+static enum gw_err fill_spec(const struct measure *measure,
+                             struct run_spec *spec, struct gw_error *why)
 {
     unsigned stages = measure->schedule->stages;
-    *job = (struct run_job){
+    *spec = (struct run_spec){
         .schedule = measure->schedule,
         .wire = measure->wire ? measure->wire : "shm",
         .steps = measure->steps + 1,
         .work = measure->work,
-        .slow = malloc(stages * sizeof *job->slow),
+        .slow = malloc(stages * sizeof *spec->slow),
     };
-    if (!job->slow)
+    if (!spec->slow)
         return gw_fail(why, GW_ENOMEM, "%u stages", stages);
     for (unsigned s = 0; s < stages; s++)
-        job->slow[s] = measure->slow ? measure->slow[s] : 1;
-    return run_safe_new(stages, &job->safe, why);
+        spec->slow[s] = measure->slow ? measure->slow[s] : 1;
+    return run_safe_new(stages, &spec->safe, why);
 }
 
 static struct run_step *fastest_step(struct run_record *record)
@@ -46,10 +46,10 @@ static struct run_step *median_step(struct run_record *record)
 }
 
 /* Passes the timeline of the chosen step to the caller. */
-static enum gw_err take_timeline(const struct measure *measure,
-                                 struct run_record *record,
-                                 struct gw_timeline **timeline,
-                                 double *times_us, struct gw_error *why)
+static enum gw_err extract_timeline(const struct measure *measure,
+                                    struct run_record *record,
+                                    struct gw_timeline **timeline,
+                                    double *times_us, struct gw_error *why)
 {
     struct run_step *step =
         measure->fastest ? fastest_step(record) : median_step(record);
@@ -66,25 +66,25 @@ enum gw_err measure_steps(const struct measure *measure,
                           struct gw_timeline **timeline, double *times_us,
                           struct gw_error *why)
 {
-    struct run_job job;
+    struct run_spec spec;
     struct run *run = calloc(1, sizeof *run);
     *timeline = NULL;
     if (!run)
         return gw_fail(why, GW_ENOMEM, "no memory for a run");
-    run->job = &job;
-    enum gw_err err = fill_job(measure, &job, why);
+    run->spec = &spec;
+    enum gw_err err = fill_spec(measure, &spec, why);
     if (!err)
-        err = run_predict(&job, &run->prediction, why);
+        err = run_predict(&spec, &run->prediction, why);
     if (!err)
-        err = run_record_init(&run->record, &job, why);
+        err = run_record_init(&run->record, &spec, why);
     if (!err)
         err = run_launch(run, why);
     if (!err)
-        err = take_timeline(measure, &run->record, timeline, times_us, why);
+        err = extract_timeline(measure, &run->record, timeline, times_us, why);
     run_record_fini(&run->record);
     run_prediction_fini(&run->prediction);
-    run_safe_destroy(&job.safe);
-    free(job.slow);
+    run_safe_destroy(&spec.safe);
+    free(spec.slow);
     free(run);
     return err;
 }

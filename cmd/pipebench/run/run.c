@@ -19,13 +19,13 @@
 
 enum { STEPS_DEFAULT = 5, STEPS_MAX = 1000000 };
 
-static struct schedule_source source = SCHEDULE_NOT_GIVEN;
+static struct schedule_source source = SCHEDULE_UNSET;
 static struct options {
     const char *work, *slow, *wire, *fail, *trace, *events, *name;
     const char *optimiser;
     unsigned steps, restarts, epochs;
     uint64_t message_bytes;
-    bool watch, elastic;
+    bool live, elastic;
 } options = {
     .wire = "shm",
     .optimiser = "momentum",
@@ -69,7 +69,7 @@ static const struct option_spec specs[] = {
     {"momentum", 0, OPTION_REAL, &net_options.momentum, "M",
      "--net: share of the last step's velocity that is kept.", NULL},
     UNTIL_OPTION(net_options.until_text),
-    {"watch", 0, OPTION_FLAG, &options.watch, NULL,
+    {"watch", 0, OPTION_FLAG, &options.live, NULL,
      "Draw the passes during the run.", NULL},
     {"trace", 0, OPTION_TEXT, &options.trace, "FILE.json",
      "Write a Chrome trace with predicted and measured times, for Perfetto.",
@@ -115,90 +115,90 @@ static enum gw_err check_run_options(struct gw_error *why)
 }
 
 /* The number of steps, including the one that warms up. */
-static enum gw_err count_steps(struct run_job *job, struct gw_error *why)
+static enum gw_err count_steps(struct run_spec *spec, struct gw_error *why)
 {
     uint64_t steps = options.steps;
     enum { EPOCHS_DEFAULT = 20 };
     unsigned epochs = options.epochs ? options.epochs : EPOCHS_DEFAULT;
-    if (job->net && steps == 0)
-        steps = (uint64_t)epochs * job->net->batches;
-    if (!job->net)
+    if (spec->net && steps == 0)
+        steps = (uint64_t)epochs * spec->net->batches;
+    if (!spec->net)
         steps = (steps ? steps : STEPS_DEFAULT) + 1;
     if (steps > STEPS_MAX)
         return gw_fail(why, GW_EINVAL, "%s makes more than %d steps",
                        options.epochs ? "--epochs" : "--steps", STEPS_MAX);
-    job->steps = (unsigned)steps;
+    spec->steps = (unsigned)steps;
     return GW_OK;
 }
 
-static enum gw_err read_work(struct run_job *job, struct gw_error *why)
+static enum gw_err read_work(struct run_spec *spec, struct gw_error *why)
 {
-    const struct gw_schedule *s = job->schedule;
+    const struct gw_schedule *s = spec->schedule;
     if (run_parse_work(options.work ? options.work : "sleep:5ms", s->chunks,
-                       &job->work, why))
+                       &spec->work, why))
         return why->code;
-    job->work.message_elements =
+    spec->work.message_elements =
         (size_t)((options.message_bytes + sizeof(float) - 1) / sizeof(float));
     return options.slow
-               ? run_parse_slow(options.slow, s->stages, job->slow, why)
+               ? run_parse_slow(options.slow, s->stages, spec->slow, why)
                : GW_OK;
 }
 
-static enum gw_err read_net(struct run_job *job, struct gw_error *why)
+static enum gw_err read_net(struct run_spec *spec, struct gw_error *why)
 {
     if (gw_optimiser_parse(options.optimiser, &net_options.optimiser, why))
         return why->code;
     if (isnan(net_options.rate))
         net_options.rate = net_options.optimiser == GW_ADAM ? 0.003 : 0.2;
-    job->net = &net_options;
-    return run_net_load(job->net, job->schedule, why);
+    spec->net = &net_options;
+    return run_net_load(spec->net, spec->schedule, why);
 }
 
-static enum gw_err job_init(struct run_job *job, struct gw_error *why)
+static enum gw_err spec_init(struct run_spec *spec, struct gw_error *why)
 {
-    unsigned stages = job->schedule->stages;
-    job->slow = malloc(stages * sizeof *job->slow);
-    if (!job->slow)
+    unsigned stages = spec->schedule->stages;
+    spec->slow = malloc(stages * sizeof *spec->slow);
+    if (!spec->slow)
         return gw_fail(why, GW_ENOMEM, "%u stages", stages);
     for (unsigned s = 0; s < stages; s++)
-        job->slow[s] = 1;
+        spec->slow[s] = 1;
     enum gw_err err =
-        net_options.path ? read_net(job, why) : read_work(job, why);
+        net_options.path ? read_net(spec, why) : read_work(spec, why);
     if (!err)
-        err = count_steps(job, why);
+        err = count_steps(spec, why);
     if (!err && options.fail)
         err = faults_parse(options.fail, &(struct fault_words){"stage", "step"},
-                           stages, job->steps, &job->faults, why);
-    return err ? err : run_safe_new(stages, &job->safe, why);
+                           stages, spec->steps, &spec->faults, why);
+    return err ? err : run_safe_new(stages, &spec->safe, why);
 }
 
-static void job_fini(struct run_job *job)
+static void spec_fini(struct run_spec *spec)
 {
-    run_safe_destroy(&job->safe);
-    if (job->net)
-        run_net_fini(job->net);
-    free(job->slow);
+    run_safe_destroy(&spec->safe);
+    if (spec->net)
+        run_net_fini(spec->net);
+    free(spec->slow);
 }
 
 /* ---- around the run ---- */
 
 static enum gw_err prepare_run(struct run *run, struct gw_error *why)
 {
-    struct run_job *job = run->job;
+    struct run_spec *spec = run->spec;
     enum gw_err err = GW_OK;
-    if (!job->net)
-        err = run_predict(job, &run->prediction, why);
+    if (!spec->net)
+        err = run_predict(spec, &run->prediction, why);
     if (err)
         return err;
     if (run->prediction.timeline)
-        job->predicted_us = run->prediction.timeline->time_us;
-    err = run_record_init(&run->record, job, why);
+        spec->predicted_us = run->prediction.timeline->time_us;
+    err = run_record_init(&run->record, spec, why);
     if (!err && options.trace) /* can the file be written? */
         err = run_trace_write(options.trace, run, why);
     if (!err)
         err = run_publish(run, options.name, why);
-    if (!err && options.watch)
-        err = run_watch_new(run, &run->watch, why);
+    if (!err && options.live)
+        err = run_live_new(run, &run->live, why);
     return err;
 }
 
@@ -208,9 +208,9 @@ static enum gw_err predict_late(struct run *run, struct gw_error *why)
     double least_us, most_us;
     const struct run_step *median =
         run_record_median(&run->record, &least_us, &most_us);
-    if (!run->job->net || !median)
+    if (!run->spec->net || !median)
         return GW_OK;
-    return run_predict_from(run->job, median->timeline, &run->prediction, why);
+    return run_predict_from(run->spec, median->timeline, &run->prediction, why);
 }
 
 static enum gw_err write_files(struct run *run, struct gw_error *why)
@@ -239,14 +239,14 @@ static int finish_run(struct run *run, enum gw_err err, struct gw_error *why)
     return err ? complain(why) : 0;
 }
 
-static int run_job(struct run_job *job)
+static int execute_run(struct run_spec *spec)
 {
     struct recorder recorder = {.jsonl = options.events};
     struct gw_error why = {.code = GW_OK};
     struct run *run = calloc(1, sizeof *run);
     if (!run)
         return complain_with(GW_ENOMEM, "no memory for a run");
-    run->job = job;
+    run->spec = spec;
     run->recorder = recorder_wanted(&recorder) ? &recorder : NULL;
     int status;
     if (prepare_run(run, &why)) {
@@ -254,10 +254,10 @@ static int run_job(struct run_job *job)
         status = complain(&why);
     } else {
         enum gw_err err = run_launch(run, &why);
-        run_watch_destroy(&run->watch); /* its legend goes before the rows */
+        run_live_destroy(&run->live); /* its legend goes before the rows */
         status = finish_run(run, err, &why);
     }
-    run_watch_destroy(&run->watch);
+    run_live_destroy(&run->live);
     run_prediction_fini(&run->prediction);
     run_record_fini(&run->record);
     recorder_fini(&recorder);
@@ -273,14 +273,14 @@ static int run_pipeline(int operand_count, char **operands)
         schedule_get(operand_count ? operands[0] : NULL, &source, &schedule,
                      &why))
         return complain(&why);
-    struct run_job job = {
+    struct run_spec spec = {
         .schedule = schedule,
         .wire = options.wire,
         .elastic = options.elastic,
         .restarts_max = options.restarts,
     };
-    int status = job_init(&job, &why) ? complain(&why) : run_job(&job);
-    job_fini(&job);
+    int status = spec_init(&spec, &why) ? complain(&why) : execute_run(&spec);
+    spec_fini(&spec);
     gw_schedule_destroy(&schedule);
     return status;
 }

@@ -10,7 +10,7 @@
  *   run_net.c      a real network: its files; run_train.c: the life of a stage
  *   run_safe.c     the stages' saved states for their replacements
  *   run_record.c   the passes of all stages, step by step, from events
- *   run_report.c, run_trace.c, run_watch.c   the output;
+ *   run_report.c, run_trace.c, run_live.c   the output;
  *   run_publish.c makes the run visible to observers
  *
  * The supervisor reads files and makes the schedule before it forks; so the
@@ -49,7 +49,7 @@ struct run_net {
 
 struct run_safe;
 
-struct run_job {
+struct run_spec {
     const struct gw_schedule *schedule;
     const char *wire;
     unsigned steps;            /* in all; medians omit step 0, which warms up */
@@ -124,19 +124,19 @@ struct run_loss {
 struct run_tap {
     struct gw_sink sink;
     struct gw_sink *to;
-    struct run_job *job;
+    struct run_spec *spec;
     unsigned stage;
     unsigned passes; /* begun, in this step */
     uint64_t done;
 };
-void run_tap_init(struct run_tap *tap, struct run_job *job, unsigned stage,
+void run_tap_init(struct run_tap *tap, struct run_spec *spec, unsigned stage,
                   struct reporter *report);
 
 /* launch.rank_main; the context is a struct run. */
 enum gw_err run_stage(struct gw_comm *comm, struct reporter *report,
                       void *context, struct gw_error *why);
 enum gw_err run_train(struct gw_comm *comm, struct reporter *report,
-                      struct run_job *job, struct gw_error *why);
+                      struct run_spec *spec, struct gw_error *why);
 
 /* ---- run_record.c ---- */
 
@@ -163,7 +163,7 @@ struct run_record {
 };
 
 GW_MUST_CHECK enum gw_err run_record_init(struct run_record *record,
-                                          const struct run_job *job,
+                                          const struct run_spec *spec,
                                           struct gw_error *why);
 void run_record_fini(struct run_record *record);
 void run_record_event(struct run_record *record, const struct gw_event *event);
@@ -186,12 +186,12 @@ struct run_prediction {
 };
 
 /* For synthetic work: from its configured times. */
-GW_MUST_CHECK enum gw_err run_predict(const struct run_job *job,
+GW_MUST_CHECK enum gw_err run_predict(const struct run_spec *spec,
                                       struct run_prediction *prediction,
                                       struct gw_error *why);
 /* For a real network: a simulation with the mean times of passes, without
  * messages and without other delays between passes. */
-GW_MUST_CHECK enum gw_err run_predict_from(const struct run_job *job,
+GW_MUST_CHECK enum gw_err run_predict_from(const struct run_spec *spec,
                                            const struct gw_timeline *measured,
                                            struct run_prediction *prediction,
                                            struct gw_error *why);
@@ -208,12 +208,12 @@ struct run_recovery {
 
 /* The supervisor's state while stages run. */
 struct run {
-    struct run_job *job;
+    struct run_spec *spec;
     struct run_record record;
     struct run_prediction prediction;
     struct run_publisher *publisher; /* NULL: not announced */
     struct recorder *recorder;       /* NULL: not requested */
-    struct run_watch *watch;         /* NULL: not requested */
+    struct run_live *live;           /* NULL: not requested */
     struct run_recovery recoveries[RUN_RECOVERIES_MAX];
     unsigned recovery_count;
 };
@@ -221,16 +221,16 @@ struct run {
 /* Runs until the last step, or the error that ends the run. */
 GW_MUST_CHECK enum gw_err run_launch(struct run *run, struct gw_error *why);
 
-/* ---- run_watch.c ---- */
+/* ---- run_live.c ---- */
 
 /* The picture of the current step, drawn over the last one. */
-struct run_watch;
-GW_MUST_CHECK enum gw_err run_watch_new(const struct run *run,
-                                        struct run_watch **watch,
-                                        struct gw_error *why);
-void run_watch_draw(struct run_watch *watch, const struct gw_event *event);
+struct run_live;
+GW_MUST_CHECK enum gw_err run_live_new(const struct run *run,
+                                       struct run_live **live,
+                                       struct gw_error *why);
+void run_live_draw(struct run_live *live, const struct gw_event *event);
 /* The last picture stays. */
-void run_watch_destroy(struct run_watch **watch);
+void run_live_destroy(struct run_live **live);
 
 /* ---- run_publish.c ---- */
 

@@ -47,20 +47,20 @@ static void on_event(void *context, const struct gw_event *event)
     if (run->recorder)
         recorder_add(run->recorder, event);
     publish_run_event(run->publisher, event);
-    if (run->watch)
-        run_watch_draw(run->watch, event);
+    if (run->live)
+        run_live_draw(run->live, event);
 }
 
 /* A link has room for a few slices, and nothing moves on it while its ends
  * compute, so a message has at most as many slices as are in transfer at once.
  * 0: the wire's default. */
-static size_t slice_bytes(const struct run_job *job)
+static size_t slice_bytes(const struct run_spec *spec)
 {
-    enum { SLICES = 4, UNIT = 64 };
+    enum { SLICES = 4, ALIGNMENT = 64 };
     const size_t usual = 512 << 10, most = 64 << 20;
-    size_t bytes = job->work.message_elements * sizeof(float);
-    size_t slice = (bytes / SLICES + UNIT) / UNIT * UNIT;
-    if (job->net || bytes <= usual)
+    size_t bytes = spec->work.message_elements * sizeof(float);
+    size_t slice = (bytes / SLICES + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    if (spec->net || bytes <= usual)
         return 0;
     return slice < most ? slice : most;
 }
@@ -68,12 +68,12 @@ static size_t slice_bytes(const struct run_job *job)
 static enum gw_err launch_stages(struct run *run, struct gw_error *why)
 {
     const struct launch launch = {
-        .ranks = run->job->schedule->stages,
+        .ranks = run->spec->schedule->stages,
         .rank_name = "stage",
-        .wire = run->job->wire,
+        .wire = run->spec->wire,
         .timeout_ns = common.timeout_ns,
         .silence_ms = SILENCE_MS,
-        .slice_bytes = slice_bytes(run->job),
+        .slice_bytes = slice_bytes(run->spec),
         .events = run->recorder != NULL,
         .rank_main = run_stage,
         .context = run,
@@ -88,18 +88,18 @@ static enum gw_err launch_stages(struct run *run, struct gw_error *why)
 /* A stage was lost; any other error would only occur again. */
 static bool may_go_on(const struct run *run, enum gw_err code)
 {
-    return run->job->elastic && (code == GW_ELOST || code == GW_ETIMEOUT);
+    return run->spec->elastic && (code == GW_ELOST || code == GW_ETIMEOUT);
 }
 
 /* Passes done after the steps before `step`. */
 static uint64_t passes_after(const struct run *run, unsigned step)
 {
-    const struct gw_schedule *s = run->job->schedule;
+    const struct gw_schedule *s = run->spec->schedule;
     uint64_t passes = 0;
     for (unsigned stage = 0; stage < s->stages; stage++) {
         uint64_t kept =
             (uint64_t)step * (s->begin[stage + 1] - s->begin[stage]);
-        uint64_t done = run_safe_passes(run->job->safe, stage);
+        uint64_t done = run_safe_passes(run->spec->safe, stage);
         passes += done > kept ? done - kept : 0;
     }
     return passes;
@@ -126,17 +126,17 @@ static void add_recovery(struct run *run, unsigned step, const char *sentence)
 static void go_back(struct run *run, const char *sentence)
 {
     unsigned newest;
-    bool kept = run_safe_newest(run->job->safe, &newest);
-    run->job->first_step = kept ? newest + 1 : 0;
-    add_recovery(run, run->job->first_step, sentence);
-    run_record_forget(&run->record, run->job->first_step);
+    bool kept = run_safe_newest(run->spec->safe, &newest);
+    run->spec->first_step = kept ? newest + 1 : 0;
+    add_recovery(run, run->spec->first_step, sentence);
+    run_record_forget(&run->record, run->spec->first_step);
 }
 
 enum gw_err run_launch(struct run *run, struct gw_error *why)
 {
     enum gw_err err = launch_stages(run, why);
     while (err && may_go_on(run, err)) {
-        if (run->recovery_count == run->job->restarts_max)
+        if (run->recovery_count == run->spec->restarts_max)
             return gw_wrap(why, err, "gave up after %u restart%s",
                            run->recovery_count,
                            run->recovery_count == 1 ? "" : "s");

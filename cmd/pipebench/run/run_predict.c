@@ -26,41 +26,41 @@ static enum gw_err reserve_times(const struct gw_schedule *s,
     return GW_OK;
 }
 
-static bool all_alike(const struct run_job *job)
+static bool all_alike(const struct run_spec *spec)
 {
-    for (unsigned s = 0; s < job->schedule->stages; s++)
-        if (job->slow[s] < 1 || job->slow[s] > 1)
+    for (unsigned s = 0; s < spec->schedule->stages; s++)
+        if (spec->slow[s] < 1 || spec->slow[s] > 1)
             return false;
     return true;
 }
 
-static void slow_down(const struct run_job *job, struct run_prediction *p)
+static void slow_down(const struct run_spec *spec, struct run_prediction *p)
 {
-    const struct gw_schedule *s = job->schedule;
+    const struct gw_schedule *s = spec->schedule;
     size_t count = (size_t)s->stages * s->chunks;
     for (size_t k = 0; k < count; k++) {
-        double slow = job->slow[k % s->stages];
-        p->each[FORWARD * count + k] = job->work.forward_us * slow;
-        p->each[INPUT * count + k] = job->work.input_us * slow;
-        p->each[WEIGHT * count + k] = job->work.weight_us * slow;
+        double slow = spec->slow[k % s->stages];
+        p->each[FORWARD * count + k] = spec->work.forward_us * slow;
+        p->each[INPUT * count + k] = spec->work.input_us * slow;
+        p->each[WEIGHT * count + k] = spec->work.weight_us * slow;
     }
 }
 
-enum gw_err run_predict(const struct run_job *job, struct run_prediction *p,
+enum gw_err run_predict(const struct run_spec *spec, struct run_prediction *p,
                         struct gw_error *why)
 {
-    const struct gw_schedule *s = job->schedule;
+    const struct gw_schedule *s = spec->schedule;
     *p = (struct run_prediction){
-        .costs = {.forward_us = job->work.forward_us,
-                  .input_us = job->work.input_us,
-                  .weight_us = job->work.weight_us,
+        .costs = {.forward_us = spec->work.forward_us,
+                  .input_us = spec->work.input_us,
+                  .weight_us = spec->work.weight_us,
                   .activation_bytes =
-                      job->work.message_elements * sizeof(float)}};
-    bool alike = all_alike(job);
+                      spec->work.message_elements * sizeof(float)}};
+    bool alike = all_alike(spec);
     if (!alike && reserve_times(s, p, why))
         return why->code;
     if (!alike)
-        slow_down(job, p);
+        slow_down(spec, p);
     p->priced = schedule_price(s, &p->costs, &p->price);
     return gw_pipe_simulate(s, &p->costs, &p->timeline, why);
 }
@@ -89,15 +89,15 @@ static void average(const struct gw_schedule *s,
         }
 }
 
-enum gw_err run_predict_from(const struct run_job *job,
+enum gw_err run_predict_from(const struct run_spec *spec,
                              const struct gw_timeline *measured,
                              struct run_prediction *p, struct gw_error *why)
 {
     *p = (struct run_prediction){.each = NULL};
-    if (reserve_times(job->schedule, p, why))
+    if (reserve_times(spec->schedule, p, why))
         return why->code;
-    average(job->schedule, measured, p);
-    return gw_pipe_simulate(job->schedule, &p->costs, &p->timeline, why);
+    average(spec->schedule, measured, p);
+    return gw_pipe_simulate(spec->schedule, &p->costs, &p->timeline, why);
 }
 
 void run_prediction_fini(struct run_prediction *p)

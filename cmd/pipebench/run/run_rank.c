@@ -13,13 +13,13 @@
 
 static void fail_if_notified(struct run_tap *tap, uint32_t step)
 {
-    const struct run_job *job = tap->job;
-    const struct gw_schedule *s = job->schedule;
+    const struct run_spec *spec = tap->spec;
+    const struct gw_schedule *s = spec->schedule;
     size_t middle = (s->begin[tap->stage + 1] - s->begin[tap->stage]) / 2;
-    for (unsigned i = 0; i < job->faults.count; i++) {
-        const struct rank_fault *fault = &job->faults.faults[i];
+    for (unsigned i = 0; i < spec->faults.count; i++) {
+        const struct rank_fault *fault = &spec->faults.faults[i];
         if (fault->rank == tap->stage && fault->step == step &&
-            tap->passes == middle && run_safe_fires(job->safe, i))
+            tap->passes == middle && run_safe_fires(spec->safe, i))
             fault_make(fault);
     }
 }
@@ -27,7 +27,7 @@ static void fail_if_notified(struct run_tap *tap, uint32_t step)
 static void emit(struct gw_sink *sink, const struct gw_event *event)
 {
     struct run_tap *tap = (struct run_tap *)sink;
-    const struct gw_schedule *s = tap->job->schedule;
+    const struct gw_schedule *s = tap->spec->schedule;
     size_t a_step = s->begin[tap->stage + 1] - s->begin[tap->stage];
     gw_emit(tap->to, event);
     if (event->kind == GW_EV_PASS_BEGIN) {
@@ -36,7 +36,7 @@ static void emit(struct gw_sink *sink, const struct gw_event *event)
     } else if (event->kind == GW_EV_PASS_END) {
         if (tap->passes == a_step)
             tap->passes = 0;
-        run_safe_count(tap->job->safe, tap->stage, ++tap->done);
+        run_safe_count(tap->spec->safe, tap->stage, ++tap->done);
     }
 }
 
@@ -45,19 +45,19 @@ static void close_nothing(struct gw_sink *sink)
     (void)sink;
 }
 
-void run_tap_init(struct run_tap *tap, struct run_job *job, unsigned stage,
+void run_tap_init(struct run_tap *tap, struct run_spec *spec, unsigned stage,
                   struct reporter *report)
 {
-    const struct gw_schedule *s = job->schedule;
+    const struct gw_schedule *s = spec->schedule;
     *tap = (struct run_tap){
         .sink = {.emit = emit, .close = close_nothing},
         .to = report_events(report),
-        .job = job,
+        .spec = spec,
         .stage = stage,
-        .done =
-            (uint64_t)job->first_step * (s->begin[stage + 1] - s->begin[stage]),
+        .done = (uint64_t)spec->first_step *
+                (s->begin[stage + 1] - s->begin[stage]),
     };
-    run_safe_count(job->safe, stage, tap->done);
+    run_safe_count(spec->safe, stage, tap->done);
 }
 
 /* ---- synthetic work ---- */
@@ -72,64 +72,64 @@ static enum gw_err await_all(struct gw_comm *comm, struct gw_error *why)
 
 /* Steps are measured one by one: none is shorter because the one before was
  * late. */
-static enum gw_err work_steps(const struct run_job *job, struct gw_comm *comm,
+static enum gw_err work_steps(const struct run_spec *spec, struct gw_comm *comm,
                               struct gw_pipe *pipe,
                               struct gw_synthetic *synthetic,
                               struct gw_error *why)
 {
     unsigned stage = gw_comm_rank(comm);
     enum gw_err err = GW_OK;
-    for (unsigned step = job->first_step; step < job->steps && !err; step++) {
+    for (unsigned step = spec->first_step; step < spec->steps && !err; step++) {
         if (interrupted)
             return gw_fail(why, GW_EINTR, "interrupted");
         err = await_all(comm, why);
         synthetic->late_ns = 0;
         if (!err)
             err = gw_pipe_step(pipe, step, why);
-        if (!err && job->elastic)
-            err = run_safe_keep(job->safe, stage, step, NULL, 0, why);
+        if (!err && spec->elastic)
+            err = run_safe_keep(spec->safe, stage, step, NULL, 0, why);
     }
     return err;
 }
 
 /* A replacement continues from the state that its predecessor has saved. */
-static enum gw_err take_up(const struct run_job *job, unsigned stage,
-                           struct gw_error *why)
+static enum gw_err resume_stage(const struct run_spec *spec, unsigned stage,
+                                struct gw_error *why)
 {
     const void *state;
     size_t bytes;
-    if (job->first_step == 0)
+    if (spec->first_step == 0)
         return GW_OK;
-    return run_safe_get(job->safe, stage, job->first_step - 1, &state, &bytes,
+    return run_safe_get(spec->safe, stage, spec->first_step - 1, &state, &bytes,
                         why);
 }
 
-static enum gw_err run_stages(struct run_job *job, struct gw_comm *comm,
+static enum gw_err run_stages(struct run_spec *spec, struct gw_comm *comm,
                               struct reporter *report, struct gw_error *why)
 {
     unsigned stage = gw_comm_rank(comm);
     struct run_tap tap;
     struct gw_pipe *pipe;
-    struct gw_synthetic synthetic = job->work;
-    synthetic.forward_us *= job->slow[stage];
-    synthetic.input_us *= job->slow[stage];
-    synthetic.weight_us *= job->slow[stage];
-    run_tap_init(&tap, job, stage, report);
+    struct gw_synthetic synthetic = spec->work;
+    synthetic.forward_us *= spec->slow[stage];
+    synthetic.input_us *= spec->slow[stage];
+    synthetic.weight_us *= spec->slow[stage];
+    run_tap_init(&tap, spec, stage, report);
     const struct gw_pipe_config config = {
         .comm = comm,
         .stage = stage,
-        .schedule = job->schedule,
+        .schedule = spec->schedule,
         .work = gw_synthetic_work(),
         .context = &synthetic,
         .events = &tap.sink,
-        .predicted_us = job->predicted_us,
+        .predicted_us = spec->predicted_us,
     };
-    enum gw_err err = take_up(job, stage, why);
+    enum gw_err err = resume_stage(spec, stage, why);
     if (!err)
         err = gw_pipe_new(&config, &pipe, why);
     if (err)
         return err;
-    err = work_steps(job, comm, pipe, &synthetic, why);
+    err = work_steps(spec, comm, pipe, &synthetic, why);
     gw_pipe_destroy(&pipe);
     return err;
 }
@@ -146,9 +146,9 @@ static void speak_once(unsigned stage, struct gw_error *why)
 enum gw_err run_stage(struct gw_comm *comm, struct reporter *report,
                       void *context, struct gw_error *why)
 {
-    struct run_job *job = ((struct run *)context)->job;
-    enum gw_err err = job->net ? run_train(comm, report, job, why)
-                               : run_stages(job, comm, report, why);
+    struct run_spec *spec = ((struct run *)context)->spec;
+    enum gw_err err = spec->net ? run_train(comm, report, spec, why)
+                                : run_stages(spec, comm, report, why);
     if (err)
         speak_once(gw_comm_rank(comm), why);
     return err;

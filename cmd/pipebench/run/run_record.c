@@ -15,26 +15,26 @@
 
 enum { PASSES_KEPT_MAX = 1 << 22 };
 
-enum gw_err run_record_init(struct run_record *r, const struct run_job *job,
+enum gw_err run_record_init(struct run_record *r, const struct run_spec *spec,
                             struct gw_error *why)
 {
-    size_t kept = PASSES_KEPT_MAX / (job->schedule->pass_count + 1) + 2;
+    size_t kept = PASSES_KEPT_MAX / (spec->schedule->pass_count + 1) + 2;
     *r = (struct run_record){
-        .schedule = job->schedule,
+        .schedule = spec->schedule,
         .zero_ns = gw_now_ns(),
-        .step_count = job->steps,
-        .steps_kept = kept < job->steps ? (unsigned)kept : job->steps,
-        .steps = calloc(job->steps, sizeof *r->steps),
-        .loss = calloc(job->steps, sizeof *r->loss),
+        .step_count = spec->steps,
+        .steps_kept = kept < spec->steps ? (unsigned)kept : spec->steps,
+        .steps = calloc(spec->steps, sizeof *r->steps),
+        .loss = calloc(spec->steps, sizeof *r->loss),
         .final_loss = (double)NAN,
         .final_accuracy = (double)NAN,
     };
     if (!r->steps || !r->loss) {
         run_record_fini(r);
         *r = (struct run_record){.steps = NULL}; /* without steps */
-        return gw_fail(why, GW_ENOMEM, "%u steps", job->steps);
+        return gw_fail(why, GW_ENOMEM, "%u steps", spec->steps);
     }
-    for (unsigned i = 0; i < job->steps; i++)
+    for (unsigned i = 0; i < spec->steps; i++)
         r->loss[i] = (double)NAN;
     return GW_OK;
 }
@@ -122,7 +122,7 @@ static void on_begin(struct run_record *r, struct run_step *step,
     time->waited_for = event->peer;
 }
 
-static void settle_step(struct run_record *r, struct run_step *step)
+static void finish_step(struct run_record *r, struct run_step *step)
 {
     struct gw_timeline *t = step->timeline;
     set_ready(r->schedule, t);
@@ -151,7 +151,7 @@ static void on_end(struct run_record *r, struct run_step *step,
     step->done[stage]++;
     if (--step->left > 0)
         return;
-    settle_step(r, step);
+    finish_step(r, step);
     if (event->step >= r->steps_kept)
         gw_timeline_destroy(&step->timeline);
 }

@@ -15,23 +15,23 @@
 
 static void note_work(const struct run *run, struct output *output)
 {
-    const struct run_job *job = run->job;
-    output_note_text(output, "wire", job->wire);
+    const struct run_spec *spec = run->spec;
+    output_note_text(output, "wire", spec->wire);
     /* Without the one that warms up. */
     unsigned done = run->record.steps_done;
     output_note_integer(output, "steps",
-                        job->net || done == 0 ? done : done - 1);
+                        spec->net || done == 0 ? done : done - 1);
     if (run->publisher)
         output_note_text(output, "run", publish_run_name(run->publisher));
-    if (job->net) {
-        output_note_text(output, "network", job->net->path);
-        output_note_integer(output, "batch", job->net->batch);
+    if (spec->net) {
+        output_note_text(output, "network", spec->net->path);
+        output_note_integer(output, "batch", spec->net->batch);
         output_note_integer(output, "seed", (int64_t)common.seed);
     } else {
-        output_note_text(output, "work", job->work.spin ? "spin" : "sleep");
+        output_note_text(output, "work", spec->work.spin ? "spin" : "sleep");
         output_note_integer(
             output, "message_bytes",
-            (int64_t)(job->work.message_elements * sizeof(float)));
+            (int64_t)(spec->work.message_elements * sizeof(float)));
     }
 }
 
@@ -54,7 +54,7 @@ static void note_times(const struct run *run, const struct run_step *median,
 static void note_recoveries(const struct run *run, struct output *output)
 {
     uint64_t passes = 0;
-    if (!run->job->elastic)
+    if (!run->spec->elastic)
         return;
     output_note_integer(output, "recoveries", run->recovery_count);
     for (unsigned i = 0; i < run->recovery_count; i++) {
@@ -72,7 +72,7 @@ static void note_curve(const struct run *run, struct output *output)
     enum { POINTS_MAX = 10 };
     const struct run_record *record = &run->record;
     char text[POINTS_MAX * 16] = "";
-    unsigned steps = record->step_count, a_point = run->job->net->batches;
+    unsigned steps = record->step_count, a_point = run->spec->net->batches;
     if (steps / a_point >= POINTS_MAX || steps < a_point)
         a_point = (steps + POINTS_MAX - 1) / POINTS_MAX;
     for (unsigned first = 0; first < steps; first += a_point) {
@@ -94,7 +94,7 @@ static void note_curve(const struct run *run, struct output *output)
 static void note_learnt(const struct run *run, struct output *output)
 {
     const struct run_record *record = &run->record;
-    const struct run_net *net = run->job->net;
+    const struct run_net *net = run->spec->net;
     double last = (double)NAN;
     if (!net)
         return;
@@ -123,7 +123,7 @@ enum gw_err run_report(const struct run *run, const struct gw_error *error,
     const struct report report = {
         .title = "pipebench run",
         .measured = true,
-        .schedule = run->job->schedule,
+        .schedule = run->spec->schedule,
         .timeline = median ? median->timeline : NULL,
         .price = run->prediction.priced ? &run->prediction.price : NULL,
         .simulated = run->prediction.timeline,

@@ -19,9 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PLACES = 2, HEAD_BYTES = 4096 };
+enum { STATE_BUFFERS = 2, HEAD_BYTES = 4096 };
 
-struct place {
+struct state_buffer {
     _Atomic uint64_t step_plus_1; /* 0: nothing valid */
     uint64_t bytes, hash;
 };
@@ -29,7 +29,7 @@ struct place {
 /* At the beginning of a stage's file; the states follow at HEAD_BYTES. */
 struct head {
     uint64_t room; /* bytes of each place */
-    struct place places[PLACES];
+    struct state_buffer buffers[STATE_BUFFERS];
 };
 
 struct shared {
@@ -129,9 +129,9 @@ static bool map(struct run_safe *safe, unsigned stage)
     return true;
 }
 
-static unsigned char *state_of(const struct head *head, unsigned place)
+static unsigned char *state_of(const struct head *head, unsigned buffer)
 {
-    return (unsigned char *)(uintptr_t)head + HEAD_BYTES + place * head->room;
+    return (unsigned char *)(uintptr_t)head + HEAD_BYTES + buffer * head->room;
 }
 
 static enum gw_err open_for(struct run_safe *safe, unsigned stage, size_t bytes,
@@ -139,14 +139,15 @@ static enum gw_err open_for(struct run_safe *safe, unsigned stage, size_t bytes,
 {
     size_t room = (bytes + 63) & ~(size_t)63;
     if (!map(safe, stage)) {
-        if (ftruncate(safe->fds[stage], (off_t)(HEAD_BYTES + PLACES * room)))
+        if (ftruncate(safe->fds[stage],
+                      (off_t)(HEAD_BYTES + STATE_BUFFERS * room)))
             return gw_fail_errno(why, "memory for the state of stage %u",
                                  stage);
         if (!map(safe, stage))
             return gw_fail_errno(why, "the state of stage %u", stage);
     }
     struct view *view = &safe->views[stage];
-    view->head->room = (view->bytes - HEAD_BYTES) / PLACES;
+    view->head->room = (view->bytes - HEAD_BYTES) / STATE_BUFFERS;
     if (view->head->room < bytes)
         return gw_fail(why, GW_EINTERNAL,
                        "the size of the state of stage %u has changed", stage);
@@ -160,13 +161,13 @@ enum gw_err run_safe_keep(struct run_safe *safe, unsigned stage, unsigned step,
     if (err)
         return err;
     struct head *head = safe->views[stage].head;
-    struct place *place = &head->places[step % PLACES];
-    atomic_store(&place->step_plus_1, 0);
+    struct state_buffer *buffer = &head->buffers[step % STATE_BUFFERS];
+    atomic_store(&buffer->step_plus_1, 0);
     if (bytes > 0)
-        memcpy(state_of(head, step % PLACES), state, bytes);
-    place->bytes = bytes;
-    place->hash = gw_hash(state_of(head, step % PLACES), bytes, step);
-    atomic_store(&place->step_plus_1, step + UINT64_C(1));
+        memcpy(state_of(head, step % STATE_BUFFERS), state, bytes);
+    buffer->bytes = bytes;
+    buffer->hash = gw_hash(state_of(head, step % STATE_BUFFERS), bytes, step);
+    atomic_store(&buffer->step_plus_1, step + UINT64_C(1));
     return GW_OK;
 }
 
@@ -175,12 +176,12 @@ static bool has(struct run_safe *safe, unsigned stage, unsigned step)
     if (!map(safe, stage))
         return false;
     const struct head *head = safe->views[stage].head;
-    const struct place *place = &head->places[step % PLACES];
-    size_t end = HEAD_BYTES + PLACES * head->room;
-    return end <= safe->views[stage].bytes && place->bytes <= head->room &&
-           atomic_load(&place->step_plus_1) == step + UINT64_C(1) &&
-           gw_hash(state_of(head, step % PLACES), place->bytes, step) ==
-               place->hash;
+    const struct state_buffer *buffer = &head->buffers[step % STATE_BUFFERS];
+    size_t end = HEAD_BYTES + STATE_BUFFERS * head->room;
+    return end <= safe->views[stage].bytes && buffer->bytes <= head->room &&
+           atomic_load(&buffer->step_plus_1) == step + UINT64_C(1) &&
+           gw_hash(state_of(head, step % STATE_BUFFERS), buffer->bytes, step) ==
+               buffer->hash;
 }
 
 enum gw_err run_safe_get(struct run_safe *safe, unsigned stage, unsigned step,
@@ -192,8 +193,8 @@ enum gw_err run_safe_get(struct run_safe *safe, unsigned stage, unsigned step,
                        "stage %u has no valid saved state after step %u", stage,
                        step);
     const struct head *head = safe->views[stage].head;
-    *state = state_of(head, step % PLACES);
-    *bytes = head->places[step % PLACES].bytes;
+    *state = state_of(head, step % STATE_BUFFERS);
+    *bytes = head->buffers[step % STATE_BUFFERS].bytes;
     return GW_OK;
 }
 
@@ -208,9 +209,9 @@ static bool all_have(struct run_safe *safe, unsigned step)
 bool run_safe_newest(struct run_safe *safe, unsigned *step)
 {
     bool found = false;
-    for (unsigned i = 0; i < PLACES && map(safe, 0); i++) {
+    for (unsigned i = 0; i < STATE_BUFFERS && map(safe, 0); i++) {
         uint64_t next =
-            atomic_load(&safe->views[0].head->places[i].step_plus_1);
+            atomic_load(&safe->views[0].head->buffers[i].step_plus_1);
         unsigned candidate = (unsigned)(next - 1);
         if (next == 0 || (found && candidate < *step) ||
             !all_have(safe, candidate))

@@ -97,7 +97,8 @@ enum gw_err run_trace_write(const char *path, const struct run *run,
                             struct gw_error *why)
 {
     const struct gw_timeline *predicted = run->prediction.timeline;
-    struct trace t = {.file = fopen(path, "w"), .schedule = run->job->schedule};
+    struct trace t = {.file = fopen(path, "w"),
+                      .schedule = run->spec->schedule};
     if (!t.file)
         return gw_fail_errno(why, "--trace %.200s", path);
     fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", t.file);

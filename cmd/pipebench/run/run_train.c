@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct trainer {
-    struct run_job *job;
+    struct run_spec *spec;
     struct gw_comm *comm;
     struct reporter *report;
     struct run_tap tap;
@@ -24,21 +24,21 @@ struct trainer {
     bool until;    /* the stop rule holds */
 };
 
-static bool meets_rule(const struct trainer *t, unsigned batch)
+static bool should_stop(const struct trainer *t, unsigned batch)
 {
-    const struct run_net *net = t->job->net;
+    const struct run_net *net = t->spec->net;
     return batch + 1 == net->batches && t->losses / net->batches < net->until;
 }
 
-static enum gw_err take_up(struct trainer *t, struct gw_error *why)
+static enum gw_err resume_trainer(struct trainer *t, struct gw_error *why)
 {
     const void *state;
     size_t bytes;
-    unsigned step = t->job->first_step;
+    unsigned step = t->spec->first_step;
     if (step == 0)
         return GW_OK;
     enum gw_err err =
-        run_safe_get(t->job->safe, t->stage, step - 1, &state, &bytes, why);
+        run_safe_get(t->spec->safe, t->stage, step - 1, &state, &bytes, why);
     if (!err)
         err = gw_parallel_restore(t->parallel, state, bytes - sizeof t->losses,
                                   why);
@@ -46,28 +46,28 @@ static enum gw_err take_up(struct trainer *t, struct gw_error *why)
         return err;
     memcpy(&t->losses, (const char *)state + bytes - sizeof t->losses,
            sizeof t->losses);
-    t->until = meets_rule(t, (step - 1) % t->job->net->batches);
-    if ((step % t->job->net->batches) != 0)
-        gw_order_shuffle(&t->order, step / t->job->net->batches);
+    t->until = should_stop(t, (step - 1) % t->spec->net->batches);
+    if ((step % t->spec->net->batches) != 0)
+        gw_order_shuffle(&t->order, step / t->spec->net->batches);
     return GW_OK;
 }
 
 static enum gw_err trainer_init(struct trainer *t, struct gw_error *why)
 {
-    const struct run_job *job = t->job;
-    const struct run_net *net = job->net;
+    const struct run_spec *spec = t->spec;
+    const struct run_net *net = spec->net;
     const struct gw_parallel_config config = {
         .comm = t->comm,
         .layout = net->layout,
-        .schedule = job->schedule,
+        .schedule = spec->schedule,
         .optimiser = net->optimiser,
         .rate = net->rate,
         .momentum = net->momentum,
         .seed = common.seed,
         .events = &t->tap.sink,
-        .predicted_us = job->predicted_us,
+        .predicted_us = spec->predicted_us,
     };
-    run_tap_init(&t->tap, t->job, t->stage, t->report);
+    run_tap_init(&t->tap, t->spec, t->stage, t->report);
     enum gw_err err = gw_order_init(&t->order, net->train->rows, net->batch,
                                     common.seed, why);
     if (!err)
@@ -78,7 +78,7 @@ static enum gw_err trainer_init(struct trainer *t, struct gw_error *why)
     t->state = malloc(t->state_bytes);
     if (!t->state)
         return gw_fail(why, GW_ENOMEM, "the state of stage %u", t->stage);
-    return take_up(t, why);
+    return resume_trainer(t, why);
 }
 
 static void trainer_fini(struct trainer *t)
@@ -91,11 +91,11 @@ static void trainer_fini(struct trainer *t)
 static void report_loss(const struct trainer *t, unsigned step, double loss,
                         double accuracy, bool finished)
 {
-    const struct run_loss told = {.step = step,
-                                  .finished = finished,
-                                  .loss = loss,
-                                  .accuracy = accuracy,
-                                  .until = t->until};
+    const struct run_loss report = {.step = step,
+                                    .finished = finished,
+                                    .loss = loss,
+                                    .accuracy = accuracy,
+                                    .until = t->until};
     const struct gw_event event = {.time_ns = gw_now_ns(),
                                    .kind = GW_EV_LOSS,
                                    .value = (int64_t)(loss * 1e9),
@@ -107,19 +107,19 @@ static void report_loss(const struct trainer *t, unsigned step, double loss,
         return;
     if (!finished)
         gw_emit(t->tap.to, &event);
-    report_send(t->report, &told, sizeof told);
+    report_send(t->report, &report, sizeof report);
 }
 
 static enum gw_err save_state(struct trainer *t, unsigned step,
                               struct gw_error *why)
 {
-    if (!t->job->elastic)
+    if (!t->spec->elastic)
         return GW_OK;
     gw_parallel_save(t->parallel, t->state);
     memcpy((char *)t->state + t->state_bytes - sizeof t->losses, &t->losses,
            sizeof t->losses);
-    return run_safe_keep(t->job->safe, t->stage, step, t->state, t->state_bytes,
-                         why);
+    return run_safe_keep(t->spec->safe, t->stage, step, t->state,
+                         t->state_bytes, why);
 }
 
 /* Batches are of one size, so the mean of their losses is that of the rows. A
@@ -127,13 +127,13 @@ static enum gw_err save_state(struct trainer *t, unsigned step,
 static void count_loss(struct trainer *t, unsigned batch, double loss)
 {
     t->losses = batch == 0 ? loss : t->losses + loss;
-    t->until = meets_rule(t, batch);
+    t->until = should_stop(t, batch);
 }
 
 static enum gw_err train_step(struct trainer *t, unsigned step,
                               struct gw_error *why)
 {
-    const struct run_net *net = t->job->net;
+    const struct run_net *net = t->spec->net;
     struct gw_parallel_report report;
     unsigned batch = step % net->batches;
     if (batch == 0)
@@ -156,26 +156,26 @@ static enum gw_err train_step(struct trainer *t, unsigned step,
 
 static enum gw_err evaluate_test_set(struct trainer *t, struct gw_error *why)
 {
-    const struct run_net *net = t->job->net;
+    const struct run_net *net = t->spec->net;
     const struct gw_dataset *data = net->test ? net->test : net->train;
     struct gw_parallel_report report;
     enum gw_err err = gw_parallel_evaluate(t->parallel, data, &report, why);
     if (!err)
-        report_loss(t, t->job->steps, report.loss,
+        report_loss(t, t->spec->steps, report.loss,
                     (double)report.right / (double)data->rows, true);
     return err;
 }
 
 enum gw_err run_train(struct gw_comm *comm, struct reporter *report,
-                      struct run_job *job, struct gw_error *why)
+                      struct run_spec *spec, struct gw_error *why)
 {
-    struct trainer trainer = {.job = job,
+    struct trainer trainer = {.spec = spec,
                               .comm = comm,
                               .report = report,
                               .stage = gw_comm_rank(comm)};
     enum gw_err err = trainer_init(&trainer, why);
-    for (unsigned step = job->first_step;
-         step < job->steps && !trainer.until && !err; step++)
+    for (unsigned step = spec->first_step;
+         step < spec->steps && !trainer.until && !err; step++)
         err = interrupted ? gw_fail(why, GW_EINTR, "interrupted")
                           : train_step(&trainer, step, why);
     if (!err)

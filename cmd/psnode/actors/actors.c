@@ -70,7 +70,7 @@ static const struct option_spec specs[] = {
     {0},
 };
 
-static enum gw_err configure_processes(struct actors_job *job,
+static enum gw_err configure_processes(struct actors_spec *spec,
                                        struct gw_error *why)
 {
     const struct options *o = &options;
@@ -85,14 +85,14 @@ static enum gw_err configure_processes(struct actors_job *job,
         return gw_fail(why, GW_EINVAL,
                        "--actors %u: too many processes; use at most %d",
                        o->actors, ACTORS_PROCESSES_MAX);
-    job->wire = o->wire ? o->wire : "shm";
+    spec->wire = o->wire ? o->wire : "shm";
     return o->fail
                ? faults_parse(o->fail, &(struct fault_words){"actor", "update"},
-                              o->actors, o->updates, &job->faults, why)
+                              o->actors, o->updates, &spec->faults, why)
                : GW_OK;
 }
 
-static enum gw_err configure(struct actors_job *job, struct gw_error *why)
+static enum gw_err configure(struct actors_spec *spec, struct gw_error *why)
 {
     const struct options *o = &options;
     struct settings settings;
@@ -103,7 +103,7 @@ static enum gw_err configure(struct actors_job *job, struct gw_error *why)
         return gw_fail(why, GW_EINVAL,
                        "--updates and --every must be at least 1");
     enum gw_err code = settings_parse("cartpole", text, &settings, why);
-    job->config = (struct gw_actors_config){
+    spec->config = (struct gw_actors_config){
         .task = settings.task,
         .actors = o->actors,
         .queue = o->queue,
@@ -114,27 +114,27 @@ static enum gw_err configure(struct actors_job *job, struct gw_error *why)
         .max_lag = o->max_lag == UINT_MAX ? GW_LAG_ANY : o->max_lag,
         .plain = o->plain,
     };
-    job->config.task.seed = common.seed;
-    return code ? code : configure_processes(job, why);
+    spec->config.task.seed = common.seed;
+    return code ? code : configure_processes(spec, why);
 }
 
-unsigned actors_next(const struct actors_job *job,
+unsigned actors_next(const struct actors_spec *spec,
                      const struct actors_totals *totals)
 {
-    uint64_t left = job->updates - totals->updates;
-    return left < job->every ? (unsigned)left : job->every;
+    uint64_t left = spec->updates - totals->updates;
+    return left < spec->every ? (unsigned)left : spec->every;
 }
 
 /* Runs in virtual time; `output` NULL: prints nothing. */
-static enum gw_err simulate_actors(const struct actors_job *job,
+static enum gw_err simulate_actors(const struct actors_spec *spec,
                                    struct output *output,
                                    struct actors_totals *totals,
                                    struct gw_error *why)
 {
     struct gw_actors *actors = NULL;
-    enum gw_err code = gw_actors_new(&job->config, &actors, why);
+    enum gw_err code = gw_actors_new(&spec->config, &actors, why);
     unsigned updates;
-    while (!code && (updates = actors_next(job, totals)) > 0) {
+    while (!code && (updates = actors_next(spec, totals)) > 0) {
         struct gw_actors_report report;
         if (interrupted) {
             code = gw_fail(why, GW_EINTR, "interrupted");
@@ -143,7 +143,7 @@ static enum gw_err simulate_actors(const struct actors_job *job,
         code = gw_actors_run(actors, updates, &report, why);
         actors_row(output, &report, totals);
         progress("update %llu of %u", (unsigned long long)totals->updates,
-                 job->updates);
+                 spec->updates);
     }
     progress("%s", "");
     if (actors)
@@ -152,16 +152,16 @@ static enum gw_err simulate_actors(const struct actors_job *job,
     return code;
 }
 
-static enum gw_err play_aloud(const struct actors_job *job,
+static enum gw_err play_aloud(const struct actors_spec *spec,
                               struct gw_error *why)
 {
     struct actors_totals totals = {.newest = (double)NAN};
     struct output *output;
-    enum gw_err code = actors_begin(job, &output, why);
+    enum gw_err code = actors_begin(spec, &output, why);
     if (code)
         return code;
-    code = simulate_actors(job, output, &totals, why);
-    actors_put_totals(output, job, &totals);
+    code = simulate_actors(spec, output, &totals, why);
+    actors_put_totals(output, spec, &totals);
     output_end(&output, code && code != GW_EINTR ? why : NULL,
                code == GW_EINTR);
     return code;
@@ -169,18 +169,18 @@ static enum gw_err play_aloud(const struct actors_job *job,
 
 static enum gw_err actors(struct gw_plugin *plugin, struct gw_error *why)
 {
-    struct actors_job job = {.updates = options.updates,
-                             .every = options.every};
+    struct actors_spec spec = {.updates = options.updates,
+                               .every = options.every};
     struct actors_totals virtual = {.newest = (double)NAN};
-    enum gw_err code = configure(&job, why);
-    job.config.targets = plugin ? plugin->targets : NULL;
-    job.correction = options.plain ? "none" : plugin ? plugin->name : "vtrace";
+    enum gw_err code = configure(&spec, why);
+    spec.config.targets = plugin ? plugin->targets : NULL;
+    spec.correction = options.plain ? "none" : plugin ? plugin->name : "vtrace";
     if (code)
         return code;
     if (!options.processes)
-        return play_aloud(&job, why);
-    code = simulate_actors(&job, NULL, &virtual, why);
-    return code ? code : actors_processes(&job, &virtual, why);
+        return play_aloud(&spec, why);
+    code = simulate_actors(&spec, NULL, &virtual, why);
+    return code ? code : actors_processes(&spec, &virtual, why);
 }
 
 static int run_actors(int operand_count, char **operands)

@@ -13,7 +13,7 @@
 
 #include <gradwire/actors.h>
 
-struct actors_job {
+struct actors_spec {
     struct gw_actors_config config;
     unsigned updates, every;
     const char *correction; /* its name */
@@ -30,18 +30,18 @@ struct actors_totals {
 };
 
 /* The number of updates in the next row; 0: no more rows. */
-unsigned actors_next(const struct actors_job *job,
+unsigned actors_next(const struct actors_spec *spec,
                      const struct actors_totals *totals);
 double actors_lag(const struct actors_totals *totals);
 
 /* ---- actors_rows.c ---- */
 
-GW_MUST_CHECK enum gw_err actors_begin(const struct actors_job *job,
+GW_MUST_CHECK enum gw_err actors_begin(const struct actors_spec *spec,
                                        struct output **output,
                                        struct gw_error *why);
 void actors_row(struct output *output, const struct gw_actors_report *report,
                 struct actors_totals *totals);
-void actors_put_totals(struct output *output, const struct actors_job *job,
+void actors_put_totals(struct output *output, const struct actors_spec *spec,
                        const struct actors_totals *totals);
 
 /* ---- actors_processes.c ---- */
@@ -50,7 +50,7 @@ enum { ACTORS_PROCESSES_MAX = 64 };
 
 /* Runs all of it; *totals are those of the virtual actors, for comparison. */
 GW_MUST_CHECK enum gw_err
-actors_processes(const struct actors_job *job,
+actors_processes(const struct actors_spec *spec,
                  const struct actors_totals *predicted, struct gw_error *why);
 
 #endif

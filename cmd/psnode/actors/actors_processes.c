@@ -18,7 +18,7 @@
 enum { SILENCE_MS = 2000 };
 
 struct processes {
-    const struct actors_job *job;
+    const struct actors_spec *spec;
     struct output *output;
     struct actors_totals totals;
     struct gw_counters counters;
@@ -48,16 +48,16 @@ static enum gw_err pair_up(struct gw_comm *comm, unsigned actors,
     return code;
 }
 
-static enum gw_err train_actors(const struct actors_job *job,
+static enum gw_err train_actors(const struct actors_spec *spec,
                                 struct gw_comm **comms, struct reporter *report,
                                 struct gw_error *why)
 {
     struct gw_actors *actors = NULL;
     struct actors_totals totals = {0};
     struct actors_report end = {.kind = END};
-    enum gw_err code = gw_actors_serve(&job->config, comms, &actors, why);
+    enum gw_err code = gw_actors_serve(&spec->config, comms, &actors, why);
     unsigned updates;
-    while (!code && (updates = actors_next(job, &totals)) > 0) {
+    while (!code && (updates = actors_next(spec, &totals)) > 0) {
         struct actors_report row = {.kind = ROW};
         if (interrupted) {
             code = gw_fail(why, GW_EINTR, "interrupted");
@@ -77,14 +77,14 @@ static enum gw_err train_actors(const struct actors_job *job,
 }
 
 struct actor_context {
-    const struct actors_job *job;
+    const struct actors_spec *spec;
     unsigned number;
 };
 
 static void fail_if_notified(void *context, uint64_t version)
 {
     const struct actor_context *actor = context;
-    const struct rank_faults *faults = &actor->job->faults;
+    const struct rank_faults *faults = &actor->spec->faults;
     for (unsigned i = 0; i < faults->count; i++)
         if (faults->faults[i].rank == actor->number &&
             version >= faults->faults[i].step)
@@ -96,15 +96,15 @@ static enum gw_err actors_rank_main(struct gw_comm *comm,
                                     struct gw_error *why)
 {
     const struct processes *p = context;
-    unsigned actors = p->job->config.actors, rank = gw_comm_rank(comm);
+    unsigned actors = p->spec->config.actors, rank = gw_comm_rank(comm);
     struct gw_comm *comms[ACTORS_PROCESSES_MAX] = {NULL};
     enum gw_err code = pair_up(comm, actors, comms, why);
     if (!code && rank == 0) {
-        code = train_actors(p->job, comms, report, why);
+        code = train_actors(p->spec, comms, report, why);
     } else if (!code) {
-        struct actor_context actor = {p->job, rank - 1};
+        struct actor_context actor = {p->spec, rank - 1};
         code =
-            gw_actor_run(&(struct gw_actor_process){.config = &p->job->config,
+            gw_actor_run(&(struct gw_actor_process){.config = &p->spec->config,
                                                     .number = rank - 1,
                                                     .begins = fail_if_notified,
                                                     .context = &actor},
@@ -133,7 +133,7 @@ static void add_actors_report(void *context, unsigned rank, const void *data,
     }
     actors_row(p->output, &report.row, &p->totals);
     progress("update %llu of %u", (unsigned long long)p->totals.updates,
-             p->job->updates);
+             p->spec->updates);
 }
 
 static double per(uint64_t bytes, uint64_t messages)
@@ -146,8 +146,8 @@ static void put_end(struct processes *p, const struct actors_totals *virtual)
 {
     const struct gw_counters *c = &p->counters;
     struct output *o = p->output;
-    actors_put_totals(o, p->job, &p->totals);
-    if (p->job->faults.count == 0)
+    actors_put_totals(o, p->spec, &p->totals);
+    if (p->spec->faults.count == 0)
         train_fact(o, "lag_virtual", actors_lag(virtual),
                    "%.2f in virtual time, %.1f updates per second",
                    actors_lag(virtual),
@@ -162,13 +162,13 @@ static void put_end(struct processes *p, const struct actors_totals *virtual)
                      per(c->bytes_received, c->messages_received));
 }
 
-enum gw_err actors_processes(const struct actors_job *job,
+enum gw_err actors_processes(const struct actors_spec *spec,
                              const struct actors_totals *predicted,
                              struct gw_error *why)
 {
-    struct processes p = {.job = job, .totals = {.newest = (double)NAN}};
-    const struct launch launch = {.ranks = job->config.actors + 1,
-                                  .wire = job->wire,
+    struct processes p = {.spec = spec, .totals = {.newest = (double)NAN}};
+    const struct launch launch = {.ranks = spec->config.actors + 1,
+                                  .wire = spec->wire,
                                   .timeout_ns = common.timeout_ns,
                                   .silence_ms = SILENCE_MS,
                                   .no_pin = true, /* the learner has threads */
@@ -176,10 +176,10 @@ enum gw_err actors_processes(const struct actors_job *job,
                                   .rank_main = actors_rank_main,
                                   .context = &p,
                                   .on_report = add_actors_report};
-    enum gw_err code = actors_begin(job, &p.output, why);
+    enum gw_err code = actors_begin(spec, &p.output, why);
     if (code)
         return code;
-    output_note_text(p.output, "wire", job->wire);
+    output_note_text(p.output, "wire", spec->wire);
     computing_end(); /* from here on the launch handles signals */
     code = launch_run(&launch, why);
     progress("%s", "");

@@ -28,10 +28,10 @@ static const struct field fields[] = {
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-enum gw_err actors_begin(const struct actors_job *job, struct output **output,
+enum gw_err actors_begin(const struct actors_spec *spec, struct output **output,
                          struct gw_error *why)
 {
-    const struct gw_actors_config *config = &job->config;
+    const struct gw_actors_config *config = &spec->config;
     enum gw_err code = output_begin("psnode actors", common.output, fields,
                                     FIELD_COUNT, output, why);
     if (code)
@@ -41,7 +41,7 @@ enum gw_err actors_begin(const struct actors_job *job, struct output **output,
     output_note_integer(*output, "actors", config->actors);
     output_note_integer(*output, "queue", config->queue);
     output_note_integer(*output, "batch", config->batch);
-    output_note_text(*output, "correction", job->correction);
+    output_note_text(*output, "correction", spec->correction);
     output_note_integer(*output, "seed", (int64_t)common.seed);
     return GW_OK;
 }
@@ -90,33 +90,33 @@ double actors_lag(const struct actors_totals *t)
     return t->lag_sum / (double)t->trajectories;
 }
 
-static void put_lag(struct output *o, const struct actors_job *job,
+static void put_lag(struct output *o, const struct actors_spec *spec,
                     const struct actors_totals *t)
 {
     double updates = (double)t->updates;
     double actors = t->actors_sum / updates, queued = t->queue_sum / updates;
-    double lag = (actors + queued) / job->config.batch;
+    double lag = (actors + queued) / spec->config.batch;
     train_fact(o, "lag", actors_lag(t), "%.2f updates", actors_lag(t));
     train_fact(o, "lag_formula", lag,
                "%.2f: (actors + mean queue) / batch = (%.*f + %.2f) / %u", lag,
-               t->lost ? 2 : 0, actors, queued, job->config.batch);
+               t->lost ? 2 : 0, actors, queued, spec->config.batch);
     output_note_integer(o, "lag_worst", (int64_t)t->lag_max);
 }
 
-void actors_put_totals(struct output *o, const struct actors_job *job,
+void actors_put_totals(struct output *o, const struct actors_spec *spec,
                        const struct actors_totals *t)
 {
     double updates = (double)t->updates, seconds = (double)t->time_ns / 1e9;
     double busy = t->busy_ns / 1e9 / seconds;
     char digest[24];
-    put_lag(o, job, t);
+    put_lag(o, spec, t);
     output_note_integer(o, "total_trajectories", (int64_t)t->trajectories);
     output_note_integer(o, "total_dropped", (int64_t)t->dropped);
     output_note_integer(o, "total_episodes", (int64_t)t->episodes);
     output_note_integer(o, "total_steps", (int64_t)t->steps);
     train_fact(o, "updates_per_s", updates / seconds,
                "%.1f in %s time; the learner alone could make %.1f",
-               updates / seconds, job->wire ? "real" : "virtual",
+               updates / seconds, spec->wire ? "real" : "virtual",
                updates / (t->busy_ns / 1e9));
     train_fact(o, "total_busy", busy, "%.3f of the learner's time", busy);
     train_fact(o, "last_return", t->newest, "%.1f steps, in the last row",

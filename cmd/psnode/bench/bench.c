@@ -28,7 +28,7 @@ static struct bench bench = {
 };
 static uint64_t keys = 1000000, floats = 1;
 static bool no_key_cache;
-static const char *settings_given = "";
+static const char *settings_text = "";
 
 static const struct option_spec options[] = {
     {"keys", 'k', OPTION_BYTES, &keys, "N", "Rows per request.", NULL},
@@ -53,7 +53,7 @@ static const struct option_spec options[] = {
      "Make exactly N requests instead.", NULL},
     {"warmup", 0, OPTION_UNSIGNED, &bench.warmup, "N",
      "Requests before the measurement, at least.", NULL},
-    {"set", 0, OPTION_LIST, &settings_given, "NAME=VALUE,...",
+    {"set", 0, OPTION_LIST, &settings_text, "NAME=VALUE,...",
      "Switches of workers and servers, as for train.", NULL},
     {0},
 };
@@ -214,7 +214,7 @@ static enum gw_err check_bench_options(struct gw_error *why)
     bench.keys = (unsigned)keys;
     bench.floats = (unsigned)floats;
     bench.seed = common.seed;
-    if (settings_parse(NULL, settings_given, &bench.settings, why))
+    if (settings_parse(NULL, settings_text, &bench.settings, why))
         return GW_EINVAL;
     if (settings_check_hogwild(&bench.settings, why) ||
         settings_check_aggregate(&bench.settings, bench.workers, why))

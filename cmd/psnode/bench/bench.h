@@ -62,10 +62,11 @@ void bench_values(const struct bench_keys *keys, unsigned list, float *values);
 uint64_t bench_rounds_max(const struct bench *bench);
 /* The number of floats pulled for list `list` that differ from the sum of
  * pushed[l] pushes of each list l. */
-GW_MUST_CHECK enum gw_err bench_judge(const struct bench_keys *keys,
-                                      unsigned list, const float *rows,
-                                      const uint64_t *pushed, uint64_t *wrong,
-                                      struct gw_error *why);
+GW_MUST_CHECK enum gw_err bench_count_wrong(const struct bench_keys *keys,
+                                            unsigned list, const float *rows,
+                                            const uint64_t *pushed,
+                                            uint64_t *wrong,
+                                            struct gw_error *why);
 
 /* ---- memory shared by the processes ---- */
 
@@ -82,10 +83,10 @@ struct bench_report {
 
 struct bench_shared {
     uint64_t token;
-    char controller[64];   /* its endpoint */
-    char directory[256];   /* of its log; "": not made yet */
-    _Atomic bool placed;   /* slots are placed: workers may begin */
-    _Atomic unsigned left; /* workers that have not ended */
+    char controller[64];        /* its endpoint */
+    char directory[256];        /* of its log; "": not made yet */
+    _Atomic bool has_primaries; /* slots are placed: workers may begin */
+    _Atomic unsigned left;      /* workers that have not ended */
     struct bench_report workers[BENCH_WORKERS_MAX];
 };
 

@@ -32,18 +32,18 @@ static enum gw_err draw_zipf(uint64_t *list, size_t count, uint64_t seed,
                              struct gw_rng *rng, struct gw_error *why)
 {
     size_t universe = count * ZIPF_UNIVERSE, drawn = 0;
-    unsigned char *taken = calloc(universe / 8 + 1, 1);
-    if (!taken)
+    unsigned char *used = calloc(universe / 8 + 1, 1);
+    if (!used)
         return gw_fail(why, GW_ENOMEM, "%zu keys", universe);
     while (drawn < count) {
         double rank = exp(gw_rng_unit(rng) * log((double)universe + 1)) - 1;
         size_t i = (size_t)rank;
-        if (i >= universe || taken[i / 8] >> i % 8 & 1)
+        if (i >= universe || used[i / 8] >> i % 8 & 1)
             continue;
-        taken[i / 8] |= (unsigned char)(1 << i % 8);
+        used[i / 8] |= (unsigned char)(1 << i % 8);
         list[drawn++] = mix_hash(i, seed);
     }
-    free(taken);
+    free(used);
     return GW_OK;
 }
 
@@ -112,9 +112,9 @@ static void count_pushes(const struct bench_keys *keys, unsigned list,
     }
 }
 
-enum gw_err bench_judge(const struct bench_keys *keys, unsigned list,
-                        const float *rows, const uint64_t *pushed,
-                        uint64_t *wrong, struct gw_error *why)
+enum gw_err bench_count_wrong(const struct bench_keys *keys, unsigned list,
+                              const float *rows, const uint64_t *pushed,
+                              uint64_t *wrong, struct gw_error *why)
 {
     uint64_t *sorted[BENCH_LISTS_MAX] = {NULL};
     uint64_t *times = calloc(keys->count, sizeof *times);

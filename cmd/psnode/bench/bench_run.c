@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PLACE_NS UINT64_C(30000000000)
+#define PRIMARIES_NS UINT64_C(30000000000)
 
-struct stage {
+struct bench_state {
     const struct bench *bench;
     struct bench_shared *shared;
     struct controllers *controllers; /* NULL: not started */
@@ -55,21 +55,21 @@ static void nap(long ms)
 
 /* ---- ranks ---- */
 
-static enum gw_err start_server(const struct stage *stage, unsigned number,
-                                struct gw_ps_server **server,
+static enum gw_err start_server(const struct bench_state *state,
+                                unsigned number, struct gw_ps_server **server,
                                 struct gw_error *why)
 {
     char endpoint[64];
-    struct gw_ps_server_config config = stage->bench->settings.server;
-    bench_endpoint(stage->shared, SERVER_NODES + number, endpoint);
+    struct gw_ps_server_config config = state->bench->settings.server;
+    bench_endpoint(state->shared, SERVER_NODES + number, endpoint);
     config.node = SERVER_NODES + number;
     config.endpoint = endpoint;
-    config.token = stage->shared->token;
+    config.token = state->shared->token;
     config.controller_count = 1;
     config.controllers[0] = CONTROLLER_NODES;
-    config.controller_endpoints[0] = stage->shared->controller;
-    config.wire = stage->bench->wire;
-    config.seed = stage->bench->seed;
+    config.controller_endpoints[0] = state->shared->controller;
+    config.wire = state->bench->wire;
+    config.seed = state->bench->seed;
     return gw_ps_server_start(&config, server, why);
 }
 
@@ -85,14 +85,14 @@ static void on_orphaned(int number)
 
 /* Until SIGTERM, or the death of the parent: then the first server cleans up.
  */
-static enum gw_err serve_until_stopped(const struct stage *stage,
+static enum gw_err serve_until_stopped(const struct bench_state *state,
                                        unsigned number, struct gw_error *why)
 {
     struct gw_ps_server *server;
     signal(SIGUSR1, on_orphaned);
-    if (!process_follow(stage->parent, SIGUSR1))
+    if (!process_follow(state->parent, SIGUSR1))
         orphaned = 1;
-    enum gw_err code = start_server(stage, number, &server, why);
+    enum gw_err code = start_server(state, number, &server, why);
     if (code)
         return code;
     do {
@@ -101,8 +101,8 @@ static enum gw_err serve_until_stopped(const struct stage *stage,
     } while (!code && !interrupted && !orphaned);
     gw_ps_server_destroy(&server);
     if (orphaned && number == 0)
-        remove_log(stage->shared);
-    else if (!code && !orphaned && atomic_load(&stage->shared->left) > 0)
+        remove_log(state->shared);
+    else if (!code && !orphaned && atomic_load(&state->shared->left) > 0)
         code = gw_fail(why, GW_ESYS, "it has ended");
     return code;
 }
@@ -111,30 +111,31 @@ static enum gw_err bench_rank_main(struct gw_comm *comm,
                                    struct reporter *report, void *context,
                                    struct gw_error *why)
 {
-    const struct stage *stage = context;
-    unsigned rank = report_rank(report), workers = stage->bench->workers;
+    const struct bench_state *state = context;
+    unsigned rank = report_rank(report), workers = state->bench->workers;
     (void)comm;
     if (rank >= workers)
-        return serve_until_stopped(stage, rank - workers, why);
+        return serve_until_stopped(state, rank - workers, why);
     signal(SIGTERM, SIG_DFL); /* it may wait for an event that never comes */
-    while (!atomic_load(&stage->shared->placed))
+    while (!atomic_load(&state->shared->has_primaries))
         nap(1);
-    enum gw_err code = bench_worker(stage->bench, stage->shared, rank, why);
-    atomic_fetch_sub(&stage->shared->left, 1);
+    enum gw_err code = bench_worker(state->bench, state->shared, rank, why);
+    atomic_fetch_sub(&state->shared->left, 1);
     return code;
 }
 
 /* ---- the controller ---- */
 
-static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
+static enum gw_err start_controller(struct bench_state *state,
+                                    struct gw_error *why)
 {
-    struct bench_shared *shared = stage->shared;
+    struct bench_shared *shared = state->shared;
     char raft[1][32], observer[64];
     const char *const rafts[] = {raft[0]};
     const char *const endpoints[] = {shared->controller};
     if (!directory_make(shared->directory, sizeof shared->directory))
         return gw_fail_errno(why, "a directory for the controller");
-    if (ports_hold(&stage->ports, raft, 1, why))
+    if (ports_hold(&state->ports, raft, 1, why))
         return GW_ESYS;
     bench_endpoint(shared, OBSERVER_NODES, observer);
     const struct controllers_config config = {.count = 1,
@@ -145,54 +146,57 @@ static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
                                               .token = shared->token,
                                               .slots = GW_PS_SLOTS_MAX,
                                               .replicas =
-                                                  stage->bench->replicas,
-                                              .servers = stage->bench->servers};
-    stage->since_ns = gw_now_ns();
-    return controllers_start(&config, &stage->controllers, why);
+                                                  state->bench->replicas,
+                                              .servers = state->bench->servers};
+    state->since_ns = gw_now_ns();
+    return controllers_start(&config, &state->controllers, why);
 }
 
-static enum gw_err look_at_time(const struct stage *stage, struct gw_error *why)
+static enum gw_err check_time(const struct bench_state *state,
+                              struct gw_error *why)
 {
-    struct controllers_seen seen = controllers_look(stage->controllers);
-    uint64_t ns = gw_now_ns() - stage->since_ns;
-    bool placed = atomic_load(&stage->shared->placed);
-    if (!placed && ns > PLACE_NS)
+    struct controllers_status status =
+        controllers_get_status(state->controllers);
+    uint64_t ns = gw_now_ns() - state->since_ns;
+    bool has_primaries = atomic_load(&state->shared->has_primaries);
+    if (!has_primaries && ns > PRIMARIES_NS)
         return gw_fail(why, GW_ETIMEOUT, "only %u of %u servers have joined",
-                       seen.servers, stage->bench->servers);
-    if (placed && common.timeout_ns && ns > common.timeout_ns)
+                       status.servers, state->bench->servers);
+    if (has_primaries && common.timeout_ns && ns > common.timeout_ns)
         return gw_fail(why, GW_ETIMEOUT, "%u workers have not finished",
-                       atomic_load(&stage->shared->left));
+                       atomic_load(&state->shared->left));
     return GW_OK;
 }
 
 static enum gw_err start_missing(void *context, struct gw_error *why)
 {
-    struct stage *stage = context;
-    if (!stage->controllers)
-        return start_controller(stage, why);
+    struct bench_state *state = context;
+    if (!state->controllers)
+        return start_controller(state, why);
     if (interrupted) /* by the terminal: SIGHUP, SIGQUIT */
         return gw_fail(why, GW_EINTR, "interrupted");
-    struct controllers_seen seen = controllers_look(stage->controllers);
-    if (!atomic_load(&stage->shared->placed) && seen.slots > 0 &&
-        seen.placed == seen.slots) {
-        stage->since_ns = gw_now_ns();
-        atomic_store(&stage->shared->placed, true);
+    struct controllers_status status =
+        controllers_get_status(state->controllers);
+    if (!atomic_load(&state->shared->has_primaries) && status.slots > 0 &&
+        status.assigned == status.slots) {
+        state->since_ns = gw_now_ns();
+        atomic_store(&state->shared->has_primaries, true);
     }
-    enum gw_err code = controllers_error(stage->controllers, why);
-    return code ? code : look_at_time(stage, why);
+    enum gw_err code = controllers_error(state->controllers, why);
+    return code ? code : check_time(state, why);
 }
 
 /* ---- the whole benchmark ---- */
 
-static enum gw_err share(struct stage *stage, struct gw_error *why)
+static enum gw_err share(struct bench_state *state, struct gw_error *why)
 {
     struct bench_shared *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return gw_fail_errno(why, "memory for reports");
-    stage->shared = shared;
-    atomic_store(&shared->left, stage->bench->workers);
+    state->shared = shared;
+    atomic_store(&shared->left, state->bench->workers);
     if (getrandom(&shared->token, sizeof shared->token, 0) < 0)
         return gw_fail_errno(why, "random numbers");
     bench_endpoint(shared, CONTROLLER_NODES, shared->controller);
@@ -202,24 +206,24 @@ static enum gw_err share(struct stage *stage, struct gw_error *why)
 enum gw_err bench_run(const struct bench *bench, struct bench_shared **shared,
                       struct gw_error *why)
 {
-    struct stage stage = {.bench = bench, .parent = getpid()};
+    struct bench_state state = {.bench = bench, .parent = getpid()};
     const struct launch launch = {.ranks = bench->workers + bench->servers,
                                   .servers = bench->servers,
                                   .rank_name = "worker",
                                   .no_comm = true,
                                   .no_pin = true, /* ranks have threads */
                                   .rank_main = bench_rank_main,
-                                  .look = start_missing,
-                                  .context = &stage};
+                                  .on_poll = start_missing,
+                                  .context = &state};
     interrupt_by_terminal();
-    enum gw_err code = share(&stage, why);
+    enum gw_err code = share(&state, why);
     if (!code)
         code = launch_run(&launch, why);
-    controllers_stop(&stage.controllers);
-    ports_let_go(&stage.ports);
-    if (stage.shared)
-        remove_log(stage.shared);
-    *shared = stage.shared;
+    controllers_stop(&state.controllers);
+    ports_let_go(&state.ports);
+    if (state.shared)
+        remove_log(state.shared);
+    *shared = state.shared;
     return code;
 }
 

@@ -14,7 +14,7 @@
 enum { DEPTH_MAX = 64, CONNECT_MS = 30000 };
 
 /* The barriers, in their order. */
-enum { MEET_STORED = 1, MEET_WARM, MEET_DONE };
+enum { BARRIER_STORED = 1, BARRIER_WARM, BARRIER_DONE };
 
 struct worker {
     const struct bench *bench;
@@ -76,7 +76,7 @@ static enum gw_err allocate_worker(struct worker *w, struct gw_error *why)
 
 /* ---- requests ---- */
 
-static void note_time(struct worker *w, uint64_t ns)
+static void record_time(struct worker *w, uint64_t ns)
 {
     struct bench_report *report = w->report;
     if (++w->skipped < w->stride)
@@ -97,7 +97,7 @@ static enum gw_err finish_request(struct worker *w, unsigned inflight,
     if (w->inflights[inflight].handle.id == 0)
         return GW_OK;
     enum gw_err code = gw_ps_wait(w->ps, &w->inflights[inflight].handle, why);
-    note_time(w, gw_now_ns() - w->inflights[inflight].began_ns);
+    record_time(w, gw_now_ns() - w->inflights[inflight].began_ns);
     return code;
 }
 
@@ -152,13 +152,13 @@ static enum gw_err warm_up(struct worker *w, struct gw_error *why)
     if (!code)
         code = finish_all(w, why);
     if (!code) /* pulled values are constant from here on */
-        code = gw_ps_barrier(w->ps, MEET_STORED, w->bench->workers, why);
+        code = gw_ps_barrier(w->ps, BARRIER_STORED, w->bench->workers, why);
     for (unsigned r = 0; r < rounds && !code; r++)
         code = request(w, w->bench->op, why);
     return code ? code : finish_all(w, why);
 }
 
-static void note_messages(struct worker *w, const struct gw_ps_counts *before)
+static void record_messages(struct worker *w, const struct gw_ps_counts *before)
 {
     struct gw_ps_counts now;
     gw_ps_get_counts(w->ps, &now);
@@ -193,7 +193,7 @@ static enum gw_err measure_rounds(struct worker *w, struct gw_error *why)
     if (!code)
         code = finish_all(w, why);
     w->report->ns = gw_now_ns() - began_ns;
-    note_messages(w, &counts);
+    record_messages(w, &counts);
     w->report->requests = w->requests - before;
     return code;
 }
@@ -210,8 +210,8 @@ static enum gw_err check_stored(struct worker *w, struct gw_error *why)
         code = gw_ps_pull(w->ps, w->table, w->keys.lists[l], w->keys.count,
                           w->out[0], NULL, why);
         if (!code)
-            code = bench_judge(&w->keys, l, w->out[0], pushed,
-                               &w->report->wrong, why);
+            code = bench_count_wrong(&w->keys, l, w->out[0], pushed,
+                                     &w->report->wrong, why);
     }
     return code;
 }
@@ -228,13 +228,13 @@ static enum gw_err run_worker(struct worker *w, unsigned number,
     if (!code)
         code = warm_up(w, why);
     if (!code)
-        code = gw_ps_barrier(w->ps, MEET_WARM, w->bench->workers, why);
+        code = gw_ps_barrier(w->ps, BARRIER_WARM, w->bench->workers, why);
     if (!code)
         code = measure_rounds(w, why);
     if (code)
         return code;
     gw_ps_get_counts(w->ps, &w->report->counts);
-    code = gw_ps_barrier(w->ps, MEET_DONE, w->bench->workers, why);
+    code = gw_ps_barrier(w->ps, BARRIER_DONE, w->bench->workers, why);
     return code ? code : check_stored(w, why);
 }
 

@@ -20,7 +20,7 @@
 
 enum { MODES_MAX = 16, POINTS = 100 };
 
-static unsigned workers = 4, parts, rounds = 1000, batch = WORK_UNSAID;
+static unsigned workers = 4, parts, rounds = 1000, batch = WORK_UNSET;
 static const char *modes = "bsp", *compute = "exp:1s", *slow, *late = "finish",
                   *straggler, *set_text, *test, *by_name = "mode";
 static uint64_t pull_ns, push_ns;
@@ -113,7 +113,7 @@ static enum gw_err on_closed(void *context,
 static void put_outcome(struct simulation *s, const char *mode)
 {
     struct sim_outcome outcome = {.mode = mode,
-                                  .rehearsed = &s->result,
+                                  .clock_result = &s->result,
                                   .workers = s->how.workers,
                                   .rounds = s->how.rounds,
                                   .target = target};
@@ -219,7 +219,7 @@ static enum gw_err check_settings(const char *model, struct gw_error *why)
 static enum gw_err load_model(struct simulation *s, int count, char **operands,
                               struct gw_error *why)
 {
-    static struct train_job job; /* large */
+    static struct train_spec spec; /* large */
     unsigned unused;
     if (count == 0 &&
         (set_text || test || !isnan(target) || s->by == SIM_BY_TIME))
@@ -231,21 +231,21 @@ static enum gw_err load_model(struct simulation *s, int count, char **operands,
         strcmp(operands[0], "deepwalk") == 0)
         return gw_fail(why, GW_EINVAL, "%s has no loss; use lr, mf or drift",
                        operands[0]);
-    job.run = (struct run_options){.ranks = workers,
-                                   .controllers = 1,
-                                   .wire = "shm",
-                                   .seed = common.seed,
-                                   .servers = 1,
-                                   .work = work_defaults};
-    job.run.work.kind = WORK_TRAIN;
-    job.run.work.test = test;
-    job.run.work.batch = batch;
-    job.run.work.parts = parts;
-    job.run.work.settings = set_text;
-    enum gw_err code = work_set_operands(count, operands, &job.run.work, why);
+    spec.run = (struct run_options){.ranks = workers,
+                                    .controllers = 1,
+                                    .wire = "shm",
+                                    .seed = common.seed,
+                                    .servers = 1,
+                                    .work = work_defaults};
+    spec.run.work.kind = WORK_TRAIN;
+    spec.run.work.test = test;
+    spec.run.work.batch = batch;
+    spec.run.work.parts = parts;
+    spec.run.work.settings = set_text;
+    enum gw_err code = work_set_operands(count, operands, &spec.run.work, why);
     if (!code)
         code = check_settings(operands[0], why);
-    return code ? code : train_task(&job, &s->task, &unused, why);
+    return code ? code : train_task(&spec, &s->task, &unused, why);
 }
 
 static enum gw_err prepare_sim(struct simulation *s, int count, char **operands,

@@ -65,7 +65,7 @@ uint64_t sim_times_draw(struct sim_times *times, unsigned worker,
 
 struct sim_point {
     double seconds, loss;
-    uint64_t units; /* closed by then */
+    uint64_t items; /* closed by then */
 };
 enum { SIM_POINTS_MAX = 1024 };
 
@@ -95,7 +95,7 @@ enum sim_by { SIM_BY_MODE, SIM_BY_WORKER, SIM_BY_STALENESS, SIM_BY_TIME };
 
 struct sim_outcome {
     const char *mode;
-    const struct gw__clock_sim_result *rehearsed;
+    const struct gw__clock_sim_result *clock_result;
     unsigned workers;
     uint64_t rounds;
     const struct sim_point *points;

@@ -64,7 +64,7 @@ static enum gw_err evaluate_model(struct sim_learn *learn, uint64_t now_ns,
         learn->points[learn->point_count++] =
             (struct sim_point){.seconds = (double)now_ns / 1e9,
                                .loss = score.loss,
-                               .units = learn->closed};
+                               .items = learn->closed};
     return code;
 }
 

@@ -106,7 +106,7 @@ static double per(double sum, double count)
 
 static double waited(const struct sim_outcome *o, unsigned worker)
 {
-    const struct gw__clock_sim_result *r = o->rehearsed;
+    const struct gw__clock_sim_result *r = o->clock_result;
     return per((double)r->workers[worker].waited_ns, (double)r->ended_ns);
 }
 
@@ -137,7 +137,7 @@ static const struct sim_point *reach(const struct sim_outcome *o)
 
 static void put_mode(struct output *output, const struct sim_outcome *o)
 {
-    const struct gw__clock_sim_result *r = o->rehearsed;
+    const struct gw__clock_sim_result *r = o->clock_result;
     const struct sim_point *there = reach(o);
     double seconds = (double)r->ended_ns / 1e9;
     struct waits waits = waits_of(o);
@@ -167,13 +167,13 @@ static void put_mode(struct output *output, const struct sim_outcome *o)
                    {.real = o->point_count ? o->points[o->point_count - 1].loss
                                            : (double)NAN},
                    {.real = there ? there->seconds : (double)NAN},
-                   {.integer = there ? (int64_t)there->units : -1}});
+                   {.integer = there ? (int64_t)there->items : -1}});
 }
 
 static void put_workers(struct output *output, const struct sim_outcome *o)
 {
     for (unsigned i = 0; i < o->workers; i++) {
-        const struct gw__clock_sim_worker *w = &o->rehearsed->workers[i];
+        const struct gw__clock_sim_worker *w = &o->clock_result->workers[i];
         output_row(output, (union value[]){{.text = o->mode},
                                            {.integer = i},
                                            {.integer = (int64_t)w->items},
@@ -185,7 +185,7 @@ static void put_workers(struct output *output, const struct sim_outcome *o)
 
 static void put_staleness(struct output *output, const struct sim_outcome *o)
 {
-    const struct gw__clock_sim_result *r = o->rehearsed;
+    const struct gw__clock_sim_result *r = o->clock_result;
     for (unsigned i = 0; i <= GW__STALE_MAX; i++)
         if (r->stale[i])
             output_row(output,
@@ -202,7 +202,7 @@ static void put_times(struct output *output, const struct sim_outcome *o)
         output_row(output,
                    (union value[]){{.text = o->mode},
                                    {.real = o->points[i].seconds},
-                                   {.integer = (int64_t)o->points[i].units},
+                                   {.integer = (int64_t)o->points[i].items},
                                    {.real = o->points[i].loss}});
 }
 

@@ -18,7 +18,7 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *form;
+    const char *name, *syntax;
     unsigned numbers;
 } laws[] = {
     [SIM_FIXED] = {"fixed", "fixed:TIME", 1},
@@ -70,7 +70,7 @@ static enum gw_err parse_numbers(const char *text, char *first,
     char *second = strchr(first, ',');
     if ((second != NULL) != (laws[time->law].numbers == 2))
         return gw_fail(why, GW_EINVAL, "\"%.60s\": use the form %s", text,
-                       laws[time->law].form);
+                       laws[time->law].syntax);
     if (second)
         *second++ = 0;
     if (parse_ns(first, &time->a_ns, why))

@@ -17,7 +17,7 @@
 
 /* A training, and its further outputs. */
 struct training {
-    struct train_job *job;
+    struct train_spec *spec;
     struct train_report *report;
     bool words, baseline;
     const char *labels;
@@ -47,7 +47,7 @@ static bool on_status(void *context, const json_t *status)
 static enum gw_err finish_training(struct training *t, struct gw_error *why)
 {
     struct output *output = train_report_result(t->report);
-    const struct train_words words = {.job = t->job,
+    const struct train_words words = {.spec = t->spec,
                                       .snapshot = t->snapshot,
                                       .seconds =
                                           train_report_seconds(t->report),
@@ -62,16 +62,16 @@ static enum gw_err train(struct training *t, bool compared,
                          struct gw_error *why)
 {
     struct train_reference reference = {0};
-    const struct train_watch watch = {
+    const struct train_observer observer = {
         .context = t, .status = on_status, .done = on_done};
     enum gw_err code = GW_OK;
     if (compared)
-        code = train_reference_make(t->job, &reference, why);
+        code = train_reference_make(t->spec, &reference, why);
     if (!code)
-        code = train_report_begin(t->job, compared ? &reference : NULL,
+        code = train_report_begin(t->spec, compared ? &reference : NULL,
                                   &t->report, why);
     if (!code) {
-        code = train_run(t->job, &watch, why);
+        code = train_run(t->spec, &observer, why);
         if (!code)
             code = finish_training(t, why);
         train_report_end(&t->report, code ? why : NULL);
@@ -85,14 +85,14 @@ static bool has_words(const char *model)
     return strcmp(model, "word2vec") == 0 || strcmp(model, "deepwalk") == 0;
 }
 
-int train_once(struct train_job *job, const struct train_wishes *wishes)
+int train_once(struct train_spec *spec, const struct train_wishes *wishes)
 {
     struct gw_error why = {.code = GW_OK};
-    struct training t = {.job = job,
-                         .words = has_words(job->run.work.model),
+    struct training t = {.spec = spec,
+                         .words = has_words(spec->run.work.model),
                          .labels = wishes->labels,
                          .baseline = wishes->baseline,
-                         .snapshot = job->run.work.snapshot};
+                         .snapshot = spec->run.work.snapshot};
     if ((wishes->baseline || wishes->labels) && !t.words)
         return complain_with(GW_EINVAL,
                              "--baseline and --labels are only for word2vec "
@@ -108,21 +108,21 @@ int train_once(struct train_job *job, const struct train_wishes *wishes)
 
 static int run_train(int operand_count, char **operands)
 {
-    struct train_job job;
+    struct train_spec spec;
     struct train_wishes wishes;
     struct gw_error why;
-    if (train_options_parse(operand_count, operands, &job, &wishes, &why))
+    if (train_options_parse(operand_count, operands, &spec, &wishes, &why))
         return complain(&why);
     if (wishes.compare) {
-        const struct train_compare compare = {.job = &job,
+        const struct train_compare compare = {.spec = &spec,
                                               .compute_ns = wishes.compute_ns,
                                               .limit_ns = wishes.limit_ns,
                                               .times = wishes.times};
         return train_compare(&compare);
     }
     if (wishes.sweep)
-        return train_sweep(&job, wishes.compute_ns, wishes.target);
-    return train_once(&job, &wishes);
+        return train_sweep(&spec, wishes.compute_ns, wishes.target);
+    return train_once(&spec, &wishes);
 }
 
 const struct command command_train = {

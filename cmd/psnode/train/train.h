@@ -25,18 +25,18 @@
 
 /* Delays of workers: they sleep in each unit. */
 struct train_delays {
-    bool given;
+    bool is_set;
     bool random; /* drawn for each unit: exponential, with this mean */
     uint64_t ns[RUN_WORKERS_MAX];
 };
 
-struct train_job {
+struct train_spec {
     struct run_options run;
     struct train_delays delays;
 };
 
 /* How a run is followed. */
-struct train_watch {
+struct train_observer {
     void *context;
     /* The newest status, now and then; the last one is of the finished run.
      * False: the run should end. */
@@ -48,8 +48,8 @@ struct train_watch {
 /* Starts it, follows it until it is done, ends it. GW_EINTR after Ctrl-C, or
  * when another process has ended it; GW_ETIMEOUT with the reason for the wait.
  * No process is left. job->run.run is its name. */
-GW_MUST_CHECK enum gw_err train_run(struct train_job *job,
-                                    const struct train_watch *watch,
+GW_MUST_CHECK enum gw_err train_run(struct train_spec *spec,
+                                    const struct train_observer *observer,
                                     struct gw_error *why);
 /* Sends the verb `snapshot` to a run by its name; waits until it is written. */
 GW_MUST_CHECK enum gw_err train_snapshot(const char *run, const char *directory,
@@ -75,11 +75,11 @@ struct train_reference {
 };
 
 /* The task of a job, with its data; `epochs` as planned. */
-GW_MUST_CHECK enum gw_err train_task(const struct train_job *job,
+GW_MUST_CHECK enum gw_err train_task(const struct train_spec *spec,
                                      struct gw_task **task, unsigned *parts,
                                      struct gw_error *why);
 GW_MUST_CHECK enum gw_err
-train_reference_make(const struct train_job *job,
+train_reference_make(const struct train_spec *spec,
                      struct train_reference *reference, struct gw_error *why);
 void train_reference_fini(struct train_reference *reference);
 
@@ -88,10 +88,10 @@ void train_reference_fini(struct train_reference *reference);
 struct train_report;
 
 GW_MUST_CHECK enum gw_err
-train_report_begin(const struct train_job *job,
+train_report_begin(const struct train_spec *spec,
                    const struct train_reference *reference, /* or NULL */
                    struct train_report **report, struct gw_error *why);
-/* For struct train_watch; the context is the report. */
+/* For struct train_observer; the context is the report. */
 bool train_report_status(void *report, const json_t *status);
 /* The final values in the newest status of a finished run: as notes. */
 struct output *train_report_result(struct train_report *report);
@@ -127,19 +127,19 @@ double train_staleness_mean(const json_t *status);
 /* One worker is `times` slower than the others, whose units take compute_ns;
  * each mode runs until it is done, but at most for a limit (0: no limit). */
 struct train_compare {
-    struct train_job *job;
+    struct train_spec *spec;
     uint64_t compute_ns, limit_ns;
     double times;
 };
 int train_compare(const struct train_compare *compare);
 /* Units take compute_ns on average; `target` NaN: the final loss of S = 0. */
-int train_sweep(struct train_job *job, uint64_t compute_ns, double target);
+int train_sweep(struct train_spec *spec, uint64_t compute_ns, double target);
 
 /* word2vec: the nearest words of ten common ones, from a snapshot of the
  * finished run, and words per second. deepwalk: those of the three nodes with
  * most edges. With `baseline`, the same of one process. */
 struct train_words {
-    const struct train_job *job;
+    const struct train_spec *spec;
     const char *snapshot;
     double seconds;     /* duration of the run */
     const char *labels; /* NULL, or classes of words for a classification */

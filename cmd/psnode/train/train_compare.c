@@ -24,21 +24,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODES = 4, ROWS = 12, LOOKS_MAX = 1 << 14, LANE_NAME_MAX = 24 };
+enum { MODES = 4, ROWS = 12, CURVE_POINTS_MAX = 1 << 14, LANE_NAME_MAX = 24 };
 #define COMPUTE_NS UINT64_C(20000000)
 #define LIMIT_NS   UINT64_C(8000000000)
 
-struct look {
+struct curve_point {
     double seconds, loss;
-    int64_t units;
+    int64_t items;
 };
 
 struct lane {
     char mode[16], name[LANE_NAME_MAX], header[LANE_NAME_MAX];
     double theory;
     uint64_t began_ns, limit_ns; /* began: the first unit */
-    struct look *looks;
-    unsigned look_count;
+    struct curve_point *points;
+    unsigned point_count;
     int64_t dropped, staleness;
     double waited;
     char notes[4][32]; /* names of notes, which are not copied */
@@ -51,20 +51,20 @@ static bool on_status(void *context, const json_t *status)
     struct lane *lane = context;
     const json_t *clock = json_object_get(status, "clocks");
     uint64_t now_ns = gw_now_ns();
-    int64_t units = integer_of(clock, "units", 0);
-    if (units == 0 || json_is_true(json_object_get(clock, "done")))
+    int64_t items = integer_of(clock, "units", 0);
+    if (items == 0 || json_is_true(json_object_get(clock, "done")))
         return true;
     if (!lane->began_ns)
         lane->began_ns = now_ns;
     lane->dropped = integer_of(clock, "dropped", 0);
     lane->staleness = train_staleness(status);
     lane->waited = train_waited(status);
-    if (lane->look_count < LOOKS_MAX)
-        lane->looks[lane->look_count++] =
-            (struct look){.seconds = (double)(now_ns - lane->began_ns) / 1e9,
-                          .loss = real_of(status, "loss"),
-                          .units = units};
-    progress("%s: %lld units, loss %.6f", lane->mode, (long long)units,
+    if (lane->point_count < CURVE_POINTS_MAX)
+        lane->points[lane->point_count++] = (struct curve_point){
+            .seconds = (double)(now_ns - lane->began_ns) / 1e9,
+            .loss = real_of(status, "loss"),
+            .items = items};
+    progress("%s: %lld units, loss %.6f", lane->mode, (long long)items,
              real_of(status, "loss"));
     return !lane->limit_ns || now_ns - lane->began_ns < lane->limit_ns;
 }
@@ -72,11 +72,11 @@ static bool on_status(void *context, const json_t *status)
 /* Units per second; NaN: it ended before it could be measured. */
 static double rate_of(const struct lane *lane)
 {
-    if (lane->look_count < 2)
+    if (lane->point_count < 2)
         return (double)NAN;
-    const struct look *first = &lane->looks[0];
-    const struct look *last = &lane->looks[lane->look_count - 1];
-    return (double)(last->units - first->units) /
+    const struct curve_point *first = &lane->points[0];
+    const struct curve_point *last = &lane->points[lane->point_count - 1];
+    return (double)(last->items - first->items) /
            (last->seconds - first->seconds);
 }
 
@@ -84,12 +84,12 @@ static double mean_loss(const struct lane *lane, double from, double to)
 {
     double sum = 0;
     unsigned count = 0;
-    for (unsigned i = 0; i < lane->look_count; i++) {
-        const struct look *look = &lane->looks[i];
-        if (look->seconds < from || look->seconds >= to ||
-            !isfinite(look->loss))
+    for (unsigned i = 0; i < lane->point_count; i++) {
+        const struct curve_point *point = &lane->points[i];
+        if (point->seconds < from || point->seconds >= to ||
+            !isfinite(point->loss))
             continue;
-        sum += look->loss;
+        sum += point->loss;
         count++;
     }
     return count ? sum / count : (double)NAN;
@@ -122,15 +122,15 @@ static enum gw_err run_lanes(const struct train_compare *compare,
 {
     enum gw_err code = GW_OK;
     for (unsigned m = 0; m < MODES && !code; m++) {
-        struct train_job job = *compare->job;
-        const struct train_watch watch = {.context = &lanes[m],
-                                          .status = on_status};
-        lanes[m].looks = calloc(LOOKS_MAX, sizeof *lanes[m].looks);
-        if (!lanes[m].looks)
+        struct train_spec spec = *compare->spec;
+        const struct train_observer observer = {.context = &lanes[m],
+                                                .status = on_status};
+        lanes[m].points = calloc(CURVE_POINTS_MAX, sizeof *lanes[m].points);
+        if (!lanes[m].points)
             return gw_fail(why, GW_ENOMEM, "no memory for the curves");
-        job.run.work.mode = lanes[m].mode;
+        spec.run.work.mode = lanes[m].mode;
         lanes[m].limit_ns = compare->limit_ns ? compare->limit_ns : LIMIT_NS;
-        code = train_run(&job, &watch, why);
+        code = train_run(&spec, &observer, why);
         if (code)
             return gw_wrap(why, code, "%s", lanes[m].mode);
     }
@@ -157,8 +157,8 @@ static void put_rows(struct output *output, const struct lane *lanes)
 {
     double longest = 0;
     for (unsigned m = 0; m < MODES; m++)
-        for (unsigned i = 0; i < lanes[m].look_count; i++)
-            longest = fmax(longest, lanes[m].looks[i].seconds);
+        for (unsigned i = 0; i < lanes[m].point_count; i++)
+            longest = fmax(longest, lanes[m].points[i].seconds);
     for (unsigned row = 0; row < ROWS && longest > 0; row++) {
         union value values[MODES + 1];
         double from = longest * row / ROWS, to = longest * (row + 1) / ROWS;
@@ -203,26 +203,26 @@ int train_compare(const struct train_compare *compare)
     struct lane lanes[MODES] = {{.theory = 0}};
     struct gw_error why = {.code = GW_OK};
     struct output *output;
-    struct train_delays *delays = &compare->job->delays;
-    unsigned last = compare->job->run.ranks - 1;
+    struct train_delays *delays = &compare->spec->delays;
+    unsigned last = compare->spec->run.ranks - 1;
     uint64_t compute_ns =
         compare->compute_ns ? compare->compute_ns : COMPUTE_NS;
-    for (unsigned k = 0; k <= last && !delays->given; k++)
+    for (unsigned k = 0; k <= last && !delays->is_set; k++)
         delays->ns[k] = compute_ns;
-    if (!delays->given || compare->compute_ns)
+    if (!delays->is_set || compare->compute_ns)
         delays->ns[last] = (uint64_t)((double)compute_ns * compare->times);
-    delays->given = true;
-    name_lanes(lanes, compare->job->run.ranks, compare->times);
+    delays->is_set = true;
+    name_lanes(lanes, compare->spec->run.ranks, compare->times);
     enum gw_err code = begin_table(lanes, &output, &why);
     if (code)
         return complain(&why);
-    output_note_integer(output, "seed", (int64_t)compare->job->run.seed);
+    output_note_integer(output, "seed", (int64_t)compare->spec->run.seed);
     code = run_lanes(compare, lanes, &why);
     put_rows(output, lanes);
     if (!code)
         put_notes(output, lanes);
     output_end(&output, code ? &why : NULL, code == GW_EINTR);
     for (unsigned m = 0; m < MODES; m++)
-        free(lanes[m].looks);
+        free(lanes[m].points);
     return code ? complain(&why) : 0;
 }

@@ -48,12 +48,12 @@ double train_staleness_mean(const json_t *status)
     const json_t *clock = json_object_get(status, "clocks");
     const json_t *entry, *entries = json_object_get(clock, "staleness");
     size_t clocks;
-    double sum = 0, units = 0;
+    double sum = 0, items = 0;
     json_array_foreach(entries, clocks, entry)
     {
         double count = (double)json_integer_value(entry);
         sum += (double)clocks * count;
-        units += count;
+        items += count;
     }
-    return units > 0 ? sum / units : (double)NAN;
+    return items > 0 ? sum / items : (double)NAN;
 }

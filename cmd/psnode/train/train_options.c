@@ -23,8 +23,7 @@ static const char *name, *wire = "shm", *mode = "bsp", *test, *set_text,
                          *snapshot, *restore, *straggler, *slow_text, *compare,
                          *sweep, *placement, *slot_weights, *until, *labels;
 static unsigned servers = 1, workers = WORKERS_DEFAULT, replicas, slots;
-static unsigned controllers = 1, parts, epochs = WORK_UNSAID,
-                batch = WORK_UNSAID;
+static unsigned controllers = 1, parts, epochs = WORK_UNSET, batch = WORK_UNSET;
 static uint64_t compute_ns, limit_ns;
 static double times = 4, target = (double)NAN;
 static bool reference, baseline;
@@ -140,7 +139,7 @@ static enum gw_err parse_delays(struct train_delays *delays,
                                 struct gw_error *why)
 {
     const char *at = slow_text;
-    *delays = (struct train_delays){.given = compute_ns > 0 || slow_text};
+    *delays = (struct train_delays){.is_set = compute_ns > 0 || slow_text};
     for (unsigned k = 0; k < RUN_WORKERS_MAX; k++)
         delays->ns[k] = compute_ns;
     while (at && *at) {
@@ -191,17 +190,18 @@ static enum gw_err whole(const char **path, char *room, struct gw_error *why)
 
 /* Refuses, before anything is printed, what a supervisor or a server would
  * refuse. */
-static enum gw_err check_job(const struct train_job *job, struct gw_error *why)
+static enum gw_err check_spec(const struct train_spec *spec,
+                              struct gw_error *why)
 {
     static struct work_order order; /* large */
     struct gw_plugin *plugin = NULL;
-    enum gw_err code = options_check(&job->run, why);
+    enum gw_err code = options_check(&spec->run, why);
     if (!code && straggler)
         code = gw_plugin_open(straggler, GW_PLUGIN_STRAGGLER, &plugin, why);
     gw_plugin_close(&plugin);
     if (!code)
-        code = work_order_make(&job->run, &job->run.work, 1, &order, why);
-    bool later = job->delays.given || compare || sweep;
+        code = work_order_make(&spec->run, &spec->run.work, 1, &order, why);
+    bool later = spec->delays.is_set || compare || sweep;
     if (!code && later && work_aggregates(&order))
         code = gw_fail(why, GW_EINVAL,
                        "aggregate: with --compute, --slow, --compare and "
@@ -216,9 +216,8 @@ static bool is_stream(const char *file)
 
 /* The rows of drift are a linear regression: from a pipe, `drift` means linear.
  */
-static enum gw_err take_operands(int count, char *const *operands,
-                                 struct work_options *work,
-                                 struct gw_error *why)
+static enum gw_err set_operands(int count, char *const *operands,
+                                struct work_options *work, struct gw_error *why)
 {
     static char linear[] = "linear", dash[] = "-";
     static char *const stream[] = {linear, dash};
@@ -246,25 +245,25 @@ static enum gw_err open_stream(struct work_options *work,
 }
 
 enum gw_err train_options_parse(int count, char *const *operands,
-                                struct train_job *job,
+                                struct train_spec *spec,
                                 struct train_wishes *wishes,
                                 struct gw_error *why)
 {
     static char snapshot_room[PATH_MAX], restore_room[PATH_MAX],
         straggler_room[PATH_MAX];
     const char *to = snapshot, *from = restore, *policy = straggler;
-    *job = (struct train_job){.run = {.name = name,
-                                      .ranks = workers,
-                                      .controllers = controllers,
-                                      .wire = wire,
-                                      .seed = common.seed,
-                                      .command = "psnode train",
-                                      .work = work_defaults,
-                                      .servers = servers,
-                                      .replicas = replicas,
-                                      .slots = slots,
-                                      .placement = placement,
-                                      .slot_weights = slot_weights}};
+    *spec = (struct train_spec){.run = {.name = name,
+                                        .ranks = workers,
+                                        .controllers = controllers,
+                                        .wire = wire,
+                                        .seed = common.seed,
+                                        .command = "psnode train",
+                                        .work = work_defaults,
+                                        .servers = servers,
+                                        .replicas = replicas,
+                                        .slots = slots,
+                                        .placement = placement,
+                                        .slot_weights = slot_weights}};
     *wishes = (struct train_wishes){.compare = compare,
                                     .sweep = sweep,
                                     .reference = reference,
@@ -274,13 +273,13 @@ enum gw_err train_options_parse(int count, char *const *operands,
                                     .limit_ns = limit_ns,
                                     .times = times,
                                     .target = target};
-    struct work_options *work = &job->run.work;
-    if (check_numbers(why) || take_operands(count, operands, work, why) ||
-        parse_delays(&job->delays, why) || whole(&to, snapshot_room, why) ||
+    struct work_options *work = &spec->run.work;
+    if (check_numbers(why) || set_operands(count, operands, work, why) ||
+        parse_delays(&spec->delays, why) || whole(&to, snapshot_room, why) ||
         whole(&from, restore_room, why) || whole(&policy, straggler_room, why))
         return why->code;
-    job->run.restore = from;
-    job->run.straggler = policy;
+    spec->run.restore = from;
+    spec->run.straggler = policy;
     work->kind = WORK_TRAIN;
     work->test = test;
     work->epochs = epochs;
@@ -293,7 +292,7 @@ enum gw_err train_options_parse(int count, char *const *operands,
     work->snapshot = to;
     if (is_stream(work->file) && open_stream(work, wishes, why))
         return why->code;
-    enum gw_err code = check_job(job, why);
+    enum gw_err code = check_spec(spec, why);
     if (code)
         train_stream_end();
     return code;

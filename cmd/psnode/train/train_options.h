@@ -23,10 +23,10 @@ extern const struct option_spec worker_option_specs[];
 
 /* From the operands MODEL [DATA] and the options. GW_EINVAL. */
 GW_MUST_CHECK enum gw_err train_options_parse(int count, char *const *operands,
-                                              struct train_job *job,
+                                              struct train_spec *spec,
                                               struct train_wishes *wishes,
                                               struct gw_error *why);
 /* train.c: one training, and its exit status. */
-int train_once(struct train_job *job, const struct train_wishes *wishes);
+int train_once(struct train_spec *spec, const struct train_wishes *wishes);
 
 #endif

@@ -14,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum gw_err train_task(const struct train_job *job, struct gw_task **task,
+enum gw_err train_task(const struct train_spec *spec, struct gw_task **task,
                        unsigned *parts, struct gw_error *why)
 {
     static struct work_order order; /* large */
     *task = NULL;
     enum gw_err code =
-        work_order_make(&job->run, &job->run.work, 1, &order, why);
+        work_order_make(&spec->run, &spec->run.work, 1, &order, why);
     *parts = order.parts ? order.parts : order.workers;
-    return code ? code : ps_task_load(&order, job->run.seed, task, why);
+    return code ? code : ps_task_load(&order, spec->run.seed, task, why);
 }
 
 /* ---- epochs ---- */
@@ -93,7 +93,7 @@ static enum gw_err evaluate_reference(struct train_reference *r,
     return ps_digest(r->task, &fetch, &r->digest, why);
 }
 
-enum gw_err train_reference_make(const struct train_job *job,
+enum gw_err train_reference_make(const struct train_spec *spec,
                                  struct train_reference *r,
                                  struct gw_error *why)
 {
@@ -102,9 +102,9 @@ enum gw_err train_reference_make(const struct train_job *job,
     unsigned parts, count;
     *r = (struct train_reference){0};
     double until;
-    enum gw_err code = until_parse(job->run.work.until, &until, why);
+    enum gw_err code = until_parse(spec->run.work.until, &until, why);
     if (!code)
-        code = train_task(job, &r->task, &parts, why);
+        code = train_task(spec, &r->task, &parts, why);
     if (code)
         return code;
     const struct gw_ps_table_config *tables = gw_task_tables(r->task, &count);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 struct train_report {
-    const struct train_job *job;
+    const struct train_spec *spec;
     const struct train_reference *reference;
     struct output *output;
     bool named;     /* the notes before all rows are printed */
@@ -78,7 +78,7 @@ static bool is_agent(const char *model)
 static double quality_of(const struct train_report *r, const json_t *point)
 {
     /* The loss of models that predict numbers is half the squared error. */
-    if (gw__task_model(r->job->run.work.model)->squared)
+    if (gw__task_model(r->spec->run.work.model)->squared)
         return sqrt(2 * real_of(point, "loss"));
     return (double)integer_of(point, "right", 0) /
            (double)integer_of(point, "samples", 0);
@@ -95,22 +95,22 @@ static void drop_agent(bool agent, void *fields_or_values, size_t item)
         memmove(at, at + AGENT_FIELDS * item, after * item);
 }
 
-enum gw_err train_report_begin(const struct train_job *job,
+enum gw_err train_report_begin(const struct train_spec *spec,
                                const struct train_reference *reference,
                                struct train_report **report,
                                struct gw_error *why)
 {
     struct train_report *r = calloc(1, sizeof *r);
     struct field own[FIELD_COUNT];
-    bool agent = is_agent(job->run.work.model);
+    bool agent = is_agent(spec->run.work.model);
     unsigned count = FIELD_COUNT;
     *report = NULL;
     if (!r)
         return gw_fail(why, GW_ENOMEM, "no memory for a report");
-    r->job = job;
+    r->spec = spec;
     r->reference = reference;
     memcpy(own, fields, sizeof own);
-    own[FIELD_QUALITY].header = gw__task_model(job->run.work.model)->quality;
+    own[FIELD_QUALITY].header = gw__task_model(spec->run.work.model)->quality;
     drop_agent(agent, own, sizeof *own);
     if (!agent)
         count -= AGENT_FIELDS;
@@ -128,9 +128,9 @@ enum gw_err train_report_begin(const struct train_job *job,
     return code;
 }
 
-static void say_run(struct train_report *r, const json_t *status)
+static void note_run(struct train_report *r, const json_t *status)
 {
-    const struct run_options *run = &r->job->run;
+    const struct run_options *run = &r->spec->run;
     const json_t *clock = json_object_get(status, "clocks");
     r->named = true;
     output_note_text(r->output, "run", text_of(status, "run", "?"));
@@ -167,7 +167,7 @@ static void put_row(struct train_report *r, const json_t *point)
         {.real = real_of(point, "seconds")},
         {.real = there},
         {.real = difference}};
-    drop_agent(is_agent(r->job->run.work.model), values, sizeof *values);
+    drop_agent(is_agent(r->spec->run.work.model), values, sizeof *values);
     output_row(r->output, values);
 }
 
@@ -178,14 +178,14 @@ static void put_rows(struct train_report *r, const json_t *status, bool all)
 {
     const json_t *curve = json_object_get(status, "curve");
     const json_t *clock = json_object_get(status, "clocks");
-    int64_t units =
+    int64_t items =
         integer_of(clock, "batches", 0) * integer_of(clock, "parts", 0);
     for (; r->printed < json_array_size(curve); r->printed++) {
         const json_t *point = json_array_get(curve, r->printed);
         int64_t past = integer_of(clock, "data_epoch", 0) -
                        integer_of(point, "data_epoch", 0);
         bool whole =
-            past > 1 || (past == 1 && integer_of(point, "units", 0) >= units);
+            past > 1 || (past == 1 && integer_of(point, "units", 0) >= items);
         if (!all && !whole)
             break;
         put_row(r, point);
@@ -211,7 +211,7 @@ bool train_report_status(void *report, const json_t *status)
     json_decref(r->last);
     r->last = json_deep_copy(status);
     if (!r->named && integer_of(clock, "batches", 0) > 0)
-        say_run(r, status);
+        note_run(r, status);
     put_rows(r, status, false);
     show_status(status);
     return true;
@@ -278,7 +278,7 @@ struct output *train_report_result(struct train_report *r)
     put_scores(o, result);
     number(o, "seconds", 3, real_of(result, "seconds"));
     output_note_text(o, "ended", text_of(result, "ended", NULL));
-    if (r->job->run.straggler)
+    if (r->spec->run.straggler)
         output_note_text(o, "last_mode", text_of(clock, "mode", "?"));
     output_note_integer(o, "units", integer_of(clock, "units", 0));
     output_note_integer(o, "dropped", integer_of(clock, "dropped", 0));

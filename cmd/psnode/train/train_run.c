@@ -17,14 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ASK_NS      UINT64_C(30000000000)
-#define SNAPSHOT_NS UINT64_C(600000000000)
-#define LOOK_NS     UINT64_C(50000000)
-#define DRAW_NS     UINT64_C(20000000)
+#define REQUEST_NS       UINT64_C(30000000000)
+#define SNAPSHOT_NS      UINT64_C(600000000000)
+#define POLL_INTERVAL_NS UINT64_C(50000000)
+#define DRAW_NS          UINT64_C(20000000)
 
 struct follow_run {
-    const struct train_job *job;
-    const struct train_watch *watch;
+    const struct train_spec *spec;
+    const struct train_observer *observer;
     struct rpc_client *client;
     struct gw_rng rng;
     pid_t supervisor;
@@ -48,14 +48,14 @@ static enum gw_err slow(struct follow_run *f, unsigned worker, uint64_t ns,
                         json_pack("{s:s, s:s, s:i, s:I}", "verb", "slow",
                                   "role", "worker", "node", (int)worker, "ns",
                                   (json_int_t)ns),
-                        ASK_NS, why);
+                        REQUEST_NS, why);
 }
 
 static enum gw_err slow_all(struct follow_run *f, struct gw_error *why)
 {
-    const struct train_delays *delays = &f->job->delays;
+    const struct train_delays *delays = &f->spec->delays;
     enum gw_err code = GW_OK;
-    for (unsigned k = 0; k < f->job->run.ranks && !code; k++) {
+    for (unsigned k = 0; k < f->spec->run.ranks && !code; k++) {
         double share = delays->random ? -log(1 - gw_rng_unit(&f->rng)) : 1;
         uint64_t ns = (uint64_t)((double)delays->ns[k] * share);
         if (delays->random || ns)
@@ -64,11 +64,11 @@ static enum gw_err slow_all(struct follow_run *f, struct gw_error *why)
     return code;
 }
 
-static enum gw_err give_work(struct follow_run *f, struct gw_error *why)
+static enum gw_err send_work(struct follow_run *f, struct gw_error *why)
 {
-    json_t *request = work_options_encode(&f->job->run.work);
+    json_t *request = work_options_encode(&f->spec->run.work);
     json_object_set_new(request, "verb", json_string("train"));
-    return send_request(f->client, request, ASK_NS, why);
+    return send_request(f->client, request, REQUEST_NS, why);
 }
 
 /* ---- start ---- */
@@ -85,22 +85,22 @@ enum gw_err train_whole_path(const char *path, char *out, size_t room,
                : gw_fail(why, GW_EINVAL, "the path %.40s... is too long", path);
 }
 
-static enum gw_err start_run(struct follow_run *f, struct train_job *job,
+static enum gw_err start_run(struct follow_run *f, struct train_spec *spec,
                              struct gw_error *why)
 {
-    struct run_options options = job->run;
-    if (job->delays.given)
+    struct run_options options = spec->run;
+    if (spec->delays.is_set)
         options.work = work_defaults;
     enum gw_err code = supervisor_start(&options, why);
     if (code)
         return code;
-    memcpy(job->run.run, options.run, sizeof options.run);
+    memcpy(spec->run.run, options.run, sizeof options.run);
     f->supervisor = options.supervisor;
-    code = rpc_client_open(job->run.run, &f->client, why);
-    if (!code && job->delays.given)
+    code = rpc_client_open(spec->run.run, &f->client, why);
+    if (!code && spec->delays.is_set)
         code = slow_all(f, why);
-    if (!code && job->delays.given)
-        code = give_work(f, why);
+    if (!code && spec->delays.is_set)
+        code = send_work(f, why);
     return code;
 }
 
@@ -117,12 +117,12 @@ static enum gw_err poll_status(struct follow_run *f, bool *done,
                                struct gw_error *why)
 {
     json_t *status;
-    enum gw_err code = rpc_client_status(f->client, ASK_NS, &status, why);
+    enum gw_err code = rpc_client_status(f->client, REQUEST_NS, &status, why);
     if (code)
         return code;
     *done = integer_of(status, "done", 0) > 0;
     bool ended = strcmp(text_of(status, "state", ""), "ended") == 0;
-    bool enough = !f->watch->status(f->watch->context, status);
+    bool enough = !f->observer->status(f->observer->context, status);
     json_t *result = json_object_get(status, "result");
     if (json_is_true(json_object_get(result, "diverged")))
         code = gw_fail(why, GW_EWRONG,
@@ -161,7 +161,7 @@ static enum gw_err report_timeout(struct follow_run *f, struct gw_error *why)
 {
     json_t *status;
     char trouble[200];
-    enum gw_err code = rpc_client_status(f->client, ASK_NS, &status, why);
+    enum gw_err code = rpc_client_status(f->client, REQUEST_NS, &status, why);
     if (code)
         return code;
     const json_t *clock = json_object_get(status, "clocks");
@@ -177,8 +177,8 @@ static enum gw_err report_timeout(struct follow_run *f, struct gw_error *why)
 
 static enum gw_err follow_run(struct follow_run *f, struct gw_error *why)
 {
-    uint64_t began_ns = gw_now_ns(), looked_ns = 0;
-    bool done = false, random = f->job->delays.random;
+    uint64_t began_ns = gw_now_ns(), polled_ns = 0;
+    bool done = false, random = f->spec->delays.random;
     enum gw_err code = GW_OK;
     while (!code && !done) {
         uint64_t now = gw_now_ns();
@@ -188,27 +188,27 @@ static enum gw_err follow_run(struct follow_run *f, struct gw_error *why)
             return report_timeout(f, why);
         if (random)
             code = slow_all(f, why);
-        if (!code && now - looked_ns >= LOOK_NS) {
-            looked_ns = now;
+        if (!code && now - polled_ns >= POLL_INTERVAL_NS) {
+            polled_ns = now;
             code = poll_status(f, &done, why);
         }
         if (!code && !done)
-            nap(random ? DRAW_NS : LOOK_NS);
+            nap(random ? DRAW_NS : POLL_INTERVAL_NS);
     }
-    if (!code && f->watch->done)
-        code = f->watch->done(f->watch->context, f->job->run.run, why);
+    if (!code && f->observer->done)
+        code = f->observer->done(f->observer->context, f->spec->run.run, why);
     return code;
 }
 
 /* Also after Ctrl-C, and when the connection has failed. */
-static void take_down(struct follow_run *f)
+static void end_run(struct follow_run *f)
 {
     struct gw_error why;
     int was_interrupted = interrupted;
     interrupted = 0; /* else the wait for an answer would end at once */
     enum gw_err code =
         f->client ? send_request(f->client, json_pack("{ss}", "verb", "down"),
-                                 ASK_NS, &why)
+                                 REQUEST_NS, &why)
                   : GW_EINTR; /* during attaching */
     if (code && code != GW_EUNREACH && f->supervisor > 0)
         kill(f->supervisor, SIGTERM);
@@ -216,16 +216,17 @@ static void take_down(struct follow_run *f)
     interrupted = was_interrupted;
 }
 
-enum gw_err train_run(struct train_job *job, const struct train_watch *watch,
+enum gw_err train_run(struct train_spec *spec,
+                      const struct train_observer *observer,
                       struct gw_error *why)
 {
-    struct follow_run f = {.job = job, .watch = watch};
+    struct follow_run f = {.spec = spec, .observer = observer};
     interrupt_by_terminal();
-    gw_rng_seed(&f.rng, job->run.seed);
-    enum gw_err code = start_run(&f, job, why);
+    gw_rng_seed(&f.rng, spec->run.seed);
+    enum gw_err code = start_run(&f, spec, why);
     if (!code)
         code = follow_run(&f, why);
-    take_down(&f);
+    end_run(&f);
     progress("%s", "");
     return code;
 }

@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-#define COMPUTE_NS UINT64_C(5000000)
-#define NEAR       1.001 /* times the final loss of S = 0: reached */
+#define COMPUTE_NS    UINT64_C(5000000)
+#define TARGET_FACTOR 1.001 /* times the final loss of S = 0: reached */
 
 static const unsigned bounds[] = {0, 1, 2, 4, 8, 16};
 enum { BOUNDS = sizeof bounds / sizeof *bounds };
@@ -65,7 +65,7 @@ static void put_row(struct output *output, unsigned bound, const json_t *status,
     const json_t *curve = json_object_get(status, "curve");
     const json_t *end = json_array_get(curve, json_array_size(curve) - 1);
     if (isnan(*target))
-        *target = real_of(end, "loss") * NEAR;
+        *target = real_of(end, "loss") * TARGET_FACTOR;
     const json_t *there = reach(curve, *target);
     output_row(
         output,
@@ -81,17 +81,18 @@ static void put_row(struct output *output, unsigned bound, const json_t *status,
             {.integer = train_sum(status, "worker", "pulls")}});
 }
 
-static enum gw_err run_one(const struct train_job *pattern, unsigned bound,
+static enum gw_err run_one(const struct train_spec *pattern, unsigned bound,
                            struct output *output, double *target,
                            struct gw_error *why)
 {
-    struct train_job job = *pattern;
+    struct train_spec spec = *pattern;
     json_t *last = NULL;
     char mode[16];
-    const struct train_watch watch = {.context = &last, .status = on_status};
+    const struct train_observer observer = {.context = &last,
+                                            .status = on_status};
     snprintf(mode, sizeof mode, "ssp:%u", bound);
-    job.run.work.mode = mode;
-    enum gw_err code = train_run(&job, &watch, why);
+    spec.run.work.mode = mode;
+    enum gw_err code = train_run(&spec, &observer, why);
     if (!code)
         put_row(output, bound, last, target);
     else
@@ -100,21 +101,21 @@ static enum gw_err run_one(const struct train_job *pattern, unsigned bound,
     return code;
 }
 
-int train_sweep(struct train_job *job, uint64_t compute_ns, double target)
+int train_sweep(struct train_spec *spec, uint64_t compute_ns, double target)
 {
     struct gw_error why = {.code = GW_OK};
     struct output *output;
-    job->delays.random = job->delays.given = true;
-    for (unsigned k = 0; k < job->run.ranks && !compute_ns; k++)
-        job->delays.ns[k] = COMPUTE_NS;
+    spec->delays.random = spec->delays.is_set = true;
+    for (unsigned k = 0; k < spec->run.ranks && !compute_ns; k++)
+        spec->delays.ns[k] = COMPUTE_NS;
     enum gw_err code = output_begin("psnode train --sweep", common.output,
                                     fields, FIELD_COUNT, &output, &why);
     if (code)
         return complain(&why);
     output_spare(output, "bound seconds staleness");
-    output_note_integer(output, "seed", (int64_t)job->run.seed);
+    output_note_integer(output, "seed", (int64_t)spec->run.seed);
     for (unsigned i = 0; i < BOUNDS && !code; i++)
-        code = run_one(job, bounds[i], output, &target, &why);
+        code = run_one(spec, bounds[i], output, &target, &why);
     output_note_real(output, "target", target);
     output_end(&output, code ? &why : NULL, code == GW_EINTR);
     return code ? complain(&why) : 0;

@@ -17,14 +17,14 @@ static void put_keys(struct output *o, const json_t *status)
 {
     size_t i;
     const json_t *node;
-    int64_t model = 0, units = train_sum(status, "worker", "units");
+    int64_t model = 0, items = train_sum(status, "worker", "units");
     int64_t pulled = train_sum(status, "worker", "pull_keys");
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
         if (integer_of(node, "model_keys", 0) > model)
             model = integer_of(node, "model_keys", 0);
     }
-    double each = units ? (double)pulled / (double)units : (double)NAN;
+    double each = items ? (double)pulled / (double)items : (double)NAN;
     train_fact(o, "keys_pulled", (double)pulled,
                "%" PRId64 ", %.0f a unit: %.2f %% of the model", pulled, each,
                100 * each / (double)model);
@@ -83,9 +83,9 @@ static void put_messages(struct output *o, const json_t *status)
             output_note_integer(o, names[r][1], saved);
     }
     put_aggregator(o, status);
-    int64_t lent = train_sum(status, "worker", "bytes_in_place");
-    train_fact(o, "bytes_in_place", (double)lent,
-               "%" PRId64 " of workers' bytes were not copied", lent);
+    int64_t in_place = train_sum(status, "worker", "bytes_in_place");
+    train_fact(o, "bytes_in_place", (double)in_place,
+               "%" PRId64 " of workers' bytes were not copied", in_place);
 }
 
 /* For models that train on the rows of a file. */
@@ -111,13 +111,13 @@ static void put_data(struct output *o, const json_t *status)
 /* With ask-routes=1. */
 static void put_routes(struct output *o, const json_t *status)
 {
-    int64_t asked = train_sum(status, "worker", "routes_asked");
+    int64_t queries = train_sum(status, "worker", "routes_asked");
     double us = (double)train_sum(status, "worker", "routes_ns") / 1e3;
-    if (asked)
-        train_fact(o, "routes_asked", (double)asked,
-                   "%" PRId64 ", %.0f us each", asked, us / (double)asked);
-    if (asked && !train_is_table())
-        output_note_real(o, "routes_us", us / (double)asked);
+    if (queries)
+        train_fact(o, "routes_asked", (double)queries,
+                   "%" PRId64 ", %.0f us each", queries, us / (double)queries);
+    if (queries && !train_is_table())
+        output_note_real(o, "routes_us", us / (double)queries);
 }
 
 /* With hogwild=1. */

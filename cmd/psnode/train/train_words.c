@@ -43,14 +43,15 @@ static enum gw_err open_model(struct model *model,
                               struct gw_error *why)
 {
     const struct gw_ps_server_config server = {.restore = words->snapshot};
-    const struct gw_ps_cluster_config local = {.slots = words->job->run.slots,
-                                               .seed = words->job->run.seed,
-                                               .server = &server};
+    const struct gw_ps_cluster_config in_process = {
+        .slots = words->spec->run.slots,
+        .seed = words->spec->run.seed,
+        .server = &server};
     struct gw_ps_config client;
     unsigned parts, count;
-    enum gw_err code = train_task(words->job, &model->task, &parts, why);
+    enum gw_err code = train_task(words->spec, &model->task, &parts, why);
     if (!code)
-        code = gw_ps_cluster_start(&local, &model->cluster, why);
+        code = gw_ps_cluster_start(&in_process, &model->cluster, why);
     if (code)
         return code;
     gw_ps_cluster_client(model->cluster, &client);
@@ -83,11 +84,11 @@ static enum gw_err put_nearest(const struct model *model,
         gw_embedding_nearest(embedding, word, nearest, &count, why);
     for (size_t i = 0; i < count && !code && used < sizeof text; i++) {
         size_t bytes;
-        const char *near =
+        const char *neighbour =
             gw_words_word(model->task, nearest[i].number, &bytes);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s %.2f",
                                  i ? ", " : "", (int)(bytes < 40 ? bytes : 40),
-                                 near, nearest[i].cosine);
+                                 neighbour, nearest[i].cosine);
     }
     snprintf(name, NAME_ROOM, "nearest_%.60s", word);
     if (!code)
@@ -123,17 +124,17 @@ static enum gw_err put_classes(const struct gw_embedding *embedding,
                                const char *labels, struct output *output,
                                struct gw_error *why)
 {
-    size_t asked, right;
+    size_t labelled, right;
     enum gw_err code =
-        gw_embedding_classes(embedding, labels, &asked, &right, why);
+        gw_embedding_classes(embedding, labels, &labelled, &right, why);
     if (code)
         return code;
-    double share = (double)right / (double)asked;
-    output_note_integer(output, "labelled", (int64_t)asked);
+    double share = (double)right / (double)labelled;
+    output_note_integer(output, "labelled", (int64_t)labelled);
     train_fact(output, "class_accuracy", share,
                "%.4f: %zu of %zu vectors are nearest to the mean of their "
                "class",
-               share, right, asked);
+               share, right, labelled);
     return GW_OK;
 }
 
@@ -215,7 +216,7 @@ enum gw_err train_words(const struct train_words *words, struct output *output,
         code = put_words(&model, words->labels, output, why);
         if (!code && words->baseline)
             code =
-                put_baseline(&model, words->job->run.ranks, rate, output, why);
+                put_baseline(&model, words->spec->run.ranks, rate, output, why);
     }
     close_model(&model);
     return code;

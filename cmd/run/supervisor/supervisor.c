@@ -104,7 +104,7 @@ static enum gw_err catch_signals(struct run *run, struct gw_error *why)
 {
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    return signals_take(&run->signals, why);
+    return signals_acquire(&run->signals, why);
 }
 
 static void run_init(struct run *run)

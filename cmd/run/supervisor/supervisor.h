@@ -27,7 +27,7 @@ enum work_kind {
 
 /* The value of a number that is not given: the ring's or the model's own
  * default applies. A real number that is not given is NaN. */
-#define WORK_UNSAID UINT32_MAX
+#define WORK_UNSET UINT32_MAX
 
 /* The members' work. Begin with a copy of work_defaults, in which nothing is
  * given. As a request (attach.h) it is {"verb": "train", "model": "lr", "file":

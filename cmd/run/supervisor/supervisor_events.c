@@ -124,7 +124,7 @@ static void answer_begin(const struct request *request)
     else if (record_begin(run, path, &why))
         refuse(request, why.code, "%s", why.text);
     else
-        serve_answer(run, &request->asker, GW_OK,
+        serve_answer(run, &request->requester, GW_OK,
                      json_pack("{s:s}", "file", run->recording->path),
                      "recording to %.300s started, epoch %llu",
                      run->recording->path,
@@ -146,7 +146,7 @@ static void answer_end(const struct request *request)
         refuse(request, why.code, "%s", why.text);
     else
         serve_answer(
-            run, &request->asker, GW_OK,
+            run, &request->requester, GW_OK,
             json_pack("{s:s, s:I}", "file", path, "events", (json_int_t)count),
             "%llu events recorded in %.300s, epoch %llu",
             (unsigned long long)count, path,

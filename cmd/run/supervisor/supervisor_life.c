@@ -4,8 +4,8 @@
  * asks by SIGTERM, as an operating system does, `drain` by an order: in both
  * cases the node finishes the op under way, leaves the ring by the controllers'
  * log, and ends. Its shards are leases for one op, so there is nothing else to
- * hand over. A worker of parameter servers drops its unit, which another one
- * does; a server hands over its slots first.
+ * hand over. A worker of parameter servers drops its work item, which another
+ * one takes; a server hands over its slots first.
  *
  * A refusal names the state that is in the way.
  */
@@ -86,8 +86,7 @@ struct child *child_named(struct run *run, const json_t *name,
     return NULL;
 }
 
-/* The child of the request, which has a process; else the request is refused.
- */
+/* The child of the request; without a process the request is refused. */
 static struct child *living(const struct request *request)
 {
     struct gw_error why = {.code = GW_EINVAL};
@@ -141,8 +140,9 @@ static void done(const struct request *request, const struct child *child,
                  const char *what)
 {
     char name[32], ring[SENTENCE_MAX];
-    serve_answer(request->run, &request->asker, GW_OK, NULL, "%s was %s: %s",
-                 child_name(child, name), what, ring_text(request->run, ring));
+    serve_answer(request->run, &request->requester, GW_OK, NULL,
+                 "%s was %s: %s", child_name(child, name), what,
+                 ring_text(request->run, ring));
 }
 
 /* ---- ending ---- */
@@ -284,11 +284,11 @@ static void answer_add(const struct request *request, const char *what,
             text + used, sizeof text - used, "%s%lld", i ? " " : "",
             (long long)json_integer_value(json_array_get(nodes, i)));
     if (why->code)
-        serve_answer(request->run, &request->asker, why->code,
+        serve_answer(request->run, &request->requester, why->code,
                      json_pack("{s:o}", "nodes", nodes), "%s%s%s", why->text,
                      count ? "; added: " : "", count ? text : "");
     else
-        serve_answer(request->run, &request->asker, GW_OK,
+        serve_answer(request->run, &request->requester, GW_OK,
                      json_pack("{s:o}", "nodes", nodes),
                      "%s%s %s %s added: %s%s", what, count == 1 ? "" : "s",
                      text, count == 1 ? "was" : "were",

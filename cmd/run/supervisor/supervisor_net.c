@@ -13,8 +13,9 @@
 static void answer_request(const struct request *request, json_t *data,
                            const char *what)
 {
-    serve_answer(request->run, &request->asker, GW_OK, data, "%s: epoch %llu",
-                 what, (unsigned long long)request->run->update.view.epoch);
+    serve_answer(request->run, &request->requester, GW_OK, data,
+                 "%s: epoch %llu", what,
+                 (unsigned long long)request->run->update.view.epoch);
 }
 
 /* ---- link ---- */

@@ -13,8 +13,8 @@
 
 const struct work_options work_defaults = {
     .kind = WORK_NONE,
-    .epochs = WORK_UNSAID,
-    .batch = WORK_UNSAID,
+    .epochs = WORK_UNSET,
+    .batch = WORK_UNSET,
     .rate = (double)NAN,
     .momentum = (double)NAN,
     .l2 = (double)NAN,
@@ -98,7 +98,7 @@ static json_t *encode_one(const struct member *member, const void *from)
         return *(const char *const *)at ? json_string(*(const char *const *)at)
                                         : json_null();
     case WHOLE:
-        return *(const unsigned *)at == WORK_UNSAID
+        return *(const unsigned *)at == WORK_UNSET
                    ? json_null()
                    : json_integer(*(const unsigned *)at);
     case LONG:

@@ -78,9 +78,9 @@ static enum gw_err order_ring(const struct work_options *options,
     struct work_options work = *options;
     if (work.kind == WORK_OPS)
         return check_ops(&work, why);
-    if (work.epochs == WORK_UNSAID)
+    if (work.epochs == WORK_UNSET)
         work.epochs = ring_defaults.epochs;
-    if (work.batch == WORK_UNSAID)
+    if (work.batch == WORK_UNSET)
         work.batch = ring_defaults.batch;
     work.rate = isnan(work.rate) ? ring_defaults.rate : work.rate;
     work.momentum =
@@ -120,9 +120,9 @@ static enum gw_err gather_settings(const struct work_options *work,
 {
     struct pairs pairs = {out, RUN_SETTINGS_MAX, 0};
     *out = 0;
-    if (work->epochs != WORK_UNSAID)
+    if (work->epochs != WORK_UNSET)
         add_pair(&pairs, "epochs=%u ", work->epochs);
-    if (work->batch != WORK_UNSAID)
+    if (work->batch != WORK_UNSET)
         add_pair(&pairs, "batch=%u ", work->batch);
     if (!isnan(work->rate))
         add_pair(&pairs, "rate=%.17g ", work->rate);

@@ -122,7 +122,7 @@ enum later_kind {
 
 struct later {
     enum later_kind kind;
-    struct asker asker;
+    struct requester requester;
     uint64_t began_ns, deadline_ns;
     struct condition *condition; /* WAIT */
     char text[200];              /* WAIT: the condition; else the answer */
@@ -156,9 +156,9 @@ struct run {
     struct signal_file signals;
     uint64_t token;
     bool formed, ending;
-    struct gw_error failed; /* the error that ends it */
-    bool over;              /* the loop should end */
-    struct asker downer;    /* requested `down`; bytes 0: none */
+    struct gw_error failed;  /* the error that ends it */
+    bool over;               /* the loop should end */
+    struct requester downer; /* requested `down`; bytes 0: none */
 
     struct child workers[RUN_RANKS_MAX];
     struct child servers[RUN_SERVERS_MAX];
@@ -363,11 +363,12 @@ const struct gw_ps_worker_status *servers_clock_of(const struct run *run,
 
 void serve_requests(struct run *run);
 /* Executes a request, or refuses it; again, for requests that had to wait. */
-void serve_request(struct run *run, const struct asker *asker,
+void serve_request(struct run *run, const struct requester *requester,
                    const json_t *json);
 /* One sentence; steals `data`, which may be NULL. */
-void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
-                  json_t *data, const char *format, ...) GW_PRINTF(5, 6);
+void serve_answer(struct run *run, const struct requester *requester,
+                  enum gw_err code, json_t *data, const char *format, ...)
+    GW_PRINTF(5, 6);
 
 /* "epoch 2, ring 0 1 3"; "epoch 9, 2 servers, 4 workers" */
 const char *ring_text(const struct run *run, char out[SENTENCE_MAX]);
@@ -389,7 +390,7 @@ void ring_racks(struct run *run, const struct gw_topology *topology);
 void ring_insert(struct run *run, unsigned rank, unsigned node);
 /* "order", "crossings" */
 void ring_status(const struct run *run, json_t *status);
-void ring_answer_order(struct run *run, const struct asker *asker);
+void ring_answer_order(struct run *run, const struct requester *requester);
 
 /* ---- supervisor_train.c ---- */
 

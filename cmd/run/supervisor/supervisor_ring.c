@@ -93,7 +93,7 @@ bool ring_is_ordered(const struct run *run)
     return gw__view_in_order(&run->update.view, &wanted);
 }
 
-void ring_answer_order(struct run *run, const struct asker *asker)
+void ring_answer_order(struct run *run, const struct requester *requester)
 {
     char text[SENTENCE_MAX], racks[64] = "";
     json_t *data = json_pack("{}");
@@ -102,7 +102,7 @@ void ring_answer_order(struct run *run, const struct asker *asker)
     if (count >= 0)
         snprintf(racks, sizeof racks, ", with %d rack crossing%s", count,
                  count == 1 ? "" : "s");
-    serve_answer(run, asker, GW_OK, data, "order by %s%s: %s%s",
+    serve_answer(run, requester, GW_OK, data, "order by %s%s: %s%s",
                  names[run->order.by], ring_is_ordered(run) ? "" : " (not yet)",
                  ring_text(run, text), racks);
 }

@@ -12,8 +12,8 @@ enum { A_TURN = 64 }; /* requests, before other inputs are served */
 
 /* ---- answers ---- */
 
-void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
-                  json_t *data, const char *format, ...)
+void serve_answer(struct run *run, const struct requester *requester,
+                  enum gw_err code, json_t *data, const char *format, ...)
 {
     char text[2 * SENTENCE_MAX];
     va_list args;
@@ -26,7 +26,7 @@ void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
                                (json_int_t)run->update.view.epoch);
     if (data)
         json_object_set_new(answer, "data", data);
-    rpc_server_answer(&run->rpc, asker, answer);
+    rpc_server_answer(&run->rpc, requester, answer);
 }
 
 /* ---- requests ---- */
@@ -72,10 +72,11 @@ static bool awaits_leader(const struct run *run, const json_t *json)
            2 * controllers_alive(run) > controllers_all(run);
 }
 
-void serve_request(struct run *run, const struct asker *asker,
+void serve_request(struct run *run, const struct requester *requester,
                    const json_t *json)
 {
-    struct request request = {.run = run, .json = json, .asker = *asker};
+    struct request request = {
+        .run = run, .json = json, .requester = *requester};
     request.verb = json_string_value(json_object_get(json, "verb"));
     if (!request.verb) {
         refuse(&request, GW_EINVAL,
@@ -98,11 +99,11 @@ void serve_request(struct run *run, const struct asker *asker,
 
 void serve_requests(struct run *run)
 {
-    struct asker asker;
+    struct requester requester;
     json_t *json;
     for (unsigned i = 0;
-         i < A_TURN && rpc_server_next(&run->rpc, &asker, &json); i++) {
-        serve_request(run, &asker, json);
+         i < A_TURN && rpc_server_next(&run->rpc, &requester, &json); i++) {
+        serve_request(run, &requester, json);
         json_decref(json);
     }
 }

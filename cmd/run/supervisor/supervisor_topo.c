@@ -161,7 +161,7 @@ void verb_topo(const struct request *request)
     }
     children_send_desired(run);
     describe_links(&laid, summary, sizeof summary);
-    serve_answer(run, &request->asker, GW_OK,
+    serve_answer(run, &request->requester, GW_OK,
                  json_pack("{s:s, s:i}", "topology", run->topology, "nodes",
                            (int)laid.nodes),
                  "the links of %u node%s follow topology %s%s: epoch %llu",

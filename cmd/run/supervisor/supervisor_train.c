@@ -99,7 +99,7 @@ void verb_train(const struct request *request)
     keep_snapshot(run, &options);
     children_send_desired(run);
     const char *file = strrchr(order.file, '/');
-    serve_answer(run, &request->asker, GW_OK, NULL,
+    serve_answer(run, &request->requester, GW_OK, NULL,
                  "work started: %s%s%.200s, epoch %llu",
                  order.kind == WORK_OPS ? "ops" : order.model,
                  file ? " on " : "", file ? file + 1 : "",

@@ -14,7 +14,7 @@ static void verb_hello(const struct request *request)
     const struct run *run = request->run;
     char events[ENDPOINT_MAX];
     child_channel_endpoint(run->token, "events", events);
-    serve_answer(request->run, &request->asker, GW_OK,
+    serve_answer(request->run, &request->requester, GW_OK,
                  json_pack("{s:s, s:I, s:s, s:s}", "run", run->folder.name,
                            "pid", (json_int_t)getpid(), "version", GW_VERSION,
                            "events", events),
@@ -25,7 +25,7 @@ static void verb_status(const struct request *request)
 {
     struct run *run = request->run;
     json_t *status = status_json(run);
-    serve_answer(run, &request->asker, GW_OK, status, "run %s: %s",
+    serve_answer(run, &request->requester, GW_OK, status, "run %s: %s",
                  run->folder.name,
                  json_string_value(json_object_get(status, "state")));
 }
@@ -63,7 +63,7 @@ static void verb_expect(const struct request *request)
     status_values(request->run, &values);
     condition_explain(condition, &values, explained, sizeof explained);
     if (condition_holds(condition, &values))
-        serve_answer(request->run, &request->asker, GW_OK, NULL, "%s",
+        serve_answer(request->run, &request->requester, GW_OK, NULL, "%s",
                      explained);
     else
         refuse(request, GW_EWRONG, "expected %.200s: %s", text, explained);
@@ -74,7 +74,7 @@ static void verb_expect(const struct request *request)
 
 static void verb_down(const struct request *request)
 {
-    request->run->downer = request->asker;
+    request->run->downer = request->requester;
     request->run->over = request->run->ending = true;
 }
 

@@ -12,7 +12,7 @@ struct request {
     struct run *run;
     const char *verb;
     const json_t *json;
-    struct asker asker;
+    struct requester requester;
 };
 typedef void verb_function(const struct request *request);
 /* NULL: an unknown verb. */
@@ -22,7 +22,7 @@ verb_function verb_kill, verb_stop, verb_pause, verb_resume, verb_restart,
 verb_function verb_link, verb_cut, verb_heal, verb_pace, verb_topo, verb_order;
 verb_function verb_train, verb_snapshot, verb_mode, verb_record;
 #define refuse(request, code, ...)                                             \
-    serve_answer((request)->run, &(request)->asker, code, NULL, __VA_ARGS__)
+    serve_answer((request)->run, &(request)->requester, code, NULL, __VA_ARGS__)
 /* The child that a number, or an object with "role" and "node", means. NULL:
  * none, with the reason in `why`. */
 struct child *child_named(struct run *run, const json_t *name,

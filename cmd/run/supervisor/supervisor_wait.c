@@ -42,7 +42,7 @@ void later_wait(const struct request *request, struct condition *condition,
     uint64_t now = gw_now_ns();
     struct later later = {
         .kind = LATER_WAIT,
-        .asker = request->asker,
+        .requester = request->requester,
         .began_ns = now,
         .deadline_ns = timeout_ns == 0 || timeout_ns > UINT64_MAX - now
                            ? UINT64_MAX
@@ -57,7 +57,7 @@ void later_lead(const struct request *request)
 {
     uint64_t now = gw_now_ns(), timeout_ns = request_timeout_ns(request);
     struct later later = {.kind = LATER_LEADS,
-                          .asker = request->asker,
+                          .requester = request->requester,
                           .began_ns = now,
                           .deadline_ns = now + LEADER_NS,
                           .request = json_deep_copy(request->json)};
@@ -73,7 +73,7 @@ void later_change(const struct request *request, enum later_kind kind,
     uint64_t now = gw_now_ns(), timeout_ns = request_timeout_ns(request);
     bool hurries = timeout_ns > 0 && timeout_ns < CHANGE_NS;
     struct later later = {.kind = kind,
-                          .asker = request->asker,
+                          .requester = request->requester,
                           .began_ns = now,
                           .deadline_ns =
                               now + (hurries ? timeout_ns : CHANGE_NS),
@@ -86,7 +86,7 @@ void later_directive(const struct request *request, uint64_t id)
 {
     uint64_t now = gw_now_ns(), timeout_ns = request_timeout_ns(request);
     struct later later = {.kind = LATER_DIRECTIVE,
-                          .asker = request->asker,
+                          .requester = request->requester,
                           .began_ns = now,
                           .deadline_ns =
                               timeout_ns ? now + timeout_ns : UINT64_MAX,
@@ -98,7 +98,7 @@ void later_order(const struct request *request)
 {
     uint64_t now = gw_now_ns();
     struct later later = {.kind = LATER_ORDER,
-                          .asker = request->asker,
+                          .requester = request->requester,
                           .began_ns = now,
                           .deadline_ns = now + CHANGE_NS};
     add_later(request, &later);
@@ -174,11 +174,11 @@ static bool check_wait(struct run *run, const struct later *later, bool late)
         return false;
     condition_explain(later->condition, &values, explained, sizeof explained);
     if (holds) {
-        serve_answer(run, &later->asker, GW_OK, NULL, "%s", explained);
+        serve_answer(run, &later->requester, GW_OK, NULL, "%s", explained);
         return true;
     }
     status_trouble(run, trouble);
-    serve_answer(run, &later->asker, GW_ETIMEOUT, NULL,
+    serve_answer(run, &later->requester, GW_ETIMEOUT, NULL,
                  "after %.3g s not %s: %s%s%s",
                  (double)(gw_now_ns() - later->began_ns) / 1e9, later->text,
                  explained, *trouble ? "; " : "", trouble);
@@ -196,7 +196,7 @@ static bool is_done(const struct run *run, const struct later *later)
 static void answer_controller(struct run *run, const struct later *later)
 {
     unsigned alive = controllers_alive(run);
-    serve_answer(run, &later->asker, GW_OK, NULL,
+    serve_answer(run, &later->requester, GW_OK, NULL,
                  "%s: %u of %u controllers %s alive, epoch %llu", later->text,
                  alive, run->controller_count, alive == 1 ? "is" : "are",
                  (unsigned long long)run->update.view.epoch);
@@ -208,11 +208,11 @@ static void answer_late(struct run *run, const struct later *later)
     char name[32], text[SENTENCE_MAX];
     explain_change(run, child, text, sizeof text);
     if (child->leaving)
-        serve_answer(run, &later->asker, GW_OK, NULL,
+        serve_answer(run, &later->requester, GW_OK, NULL,
                      "%s was asked to leave; %s", child_name(child, name),
                      text);
     else
-        serve_answer(run, &later->asker, GW_OK, NULL, "%s; %s", later->text,
+        serve_answer(run, &later->requester, GW_OK, NULL, "%s; %s", later->text,
                      text);
 }
 
@@ -224,11 +224,11 @@ static bool check_change(struct run *run, const struct later *later, bool late)
     if (!done && !late)
         return false;
     if (done && later->kind == LATER_BACK && child->pid <= 0)
-        serve_answer(run, &later->asker, GW_ESYS, NULL, "%s", child->text);
+        serve_answer(run, &later->requester, GW_ESYS, NULL, "%s", child->text);
     else if (done && child->role == GW__CONTROLLER)
         answer_controller(run, later);
     else if (done)
-        serve_answer(run, &later->asker, GW_OK, NULL, "%s: %s", later->text,
+        serve_answer(run, &later->requester, GW_OK, NULL, "%s: %s", later->text,
                      ring_text(run, text));
     else
         answer_late(run, later);
@@ -241,15 +241,15 @@ static void answer_directive(struct run *run, const struct later *later)
     unsigned long long epoch = run->update.view.epoch;
     char mode[24];
     if (directive->code)
-        serve_answer(run, &later->asker, directive->code, NULL, "%s",
+        serve_answer(run, &later->requester, directive->code, NULL, "%s",
                      directive->text);
     else if (directive->order.kind == DIRECTIVE_MODE)
         serve_answer(
-            run, &later->asker, GW_OK, NULL,
+            run, &later->requester, GW_OK, NULL,
             "the mode is %s from the next unit on, epoch %llu",
             gw_ps_mode_print(&directive->order.mode, mode, sizeof mode), epoch);
     else
-        serve_answer(run, &later->asker, GW_OK, NULL,
+        serve_answer(run, &later->requester, GW_OK, NULL,
                      "snapshot written to %.300s, epoch %llu",
                      directive->order.directory, epoch);
 }
@@ -261,7 +261,7 @@ static bool check_directive(struct run *run, const struct later *later,
     if (ended)
         answer_directive(run, later);
     else if (late)
-        serve_answer(run, &later->asker, GW_ETIMEOUT, NULL, "%s",
+        serve_answer(run, &later->requester, GW_ETIMEOUT, NULL, "%s",
                      run->scribe ? "not complete: the worker in charge is busy"
                                  : "not complete: no worker can do it");
     return ended || late;
@@ -272,7 +272,7 @@ static bool check_leader(struct run *run, const struct later *later, bool late)
 {
     if (!late || control_leader(run) >= 0)
         return false;
-    serve_answer(run, &later->asker, GW_ETIMEOUT, NULL,
+    serve_answer(run, &later->requester, GW_ETIMEOUT, NULL,
                  "%.40s: no controller leads after %.3g s; %u of %u are "
                  "alive, but none has been elected",
                  later->text, (double)(gw_now_ns() - later->began_ns) / 1e9,
@@ -291,7 +291,7 @@ static bool check_later(struct run *run, const struct later *later, bool late)
         return check_directive(run, later, late);
     case LATER_ORDER:
         if (late || ring_is_ordered(run))
-            ring_answer_order(run, &later->asker);
+            ring_answer_order(run, &later->requester);
         return late || ring_is_ordered(run);
     case LATER_GONE:
     case LATER_BACK:
@@ -313,7 +313,7 @@ static bool serve_waiting(struct run *run)
     run->later_count--;
     memmove(run->later + i, run->later + i + 1,
             (run->later_count - i) * sizeof *run->later);
-    serve_request(run, &later.asker, later.request);
+    serve_request(run, &later.requester, later.request);
     free_later(&later);
     return true;
 }
@@ -347,8 +347,8 @@ void later_end(struct run *run)
 {
     for (unsigned i = 0; i < run->later_count; i++) {
         struct later *later = &run->later[i];
-        serve_answer(run, &later->asker, GW_ECLOSED, NULL, "run %s has ended",
-                     run->folder.name);
+        serve_answer(run, &later->requester, GW_ECLOSED, NULL,
+                     "run %s has ended", run->folder.name);
         free_later(later);
     }
     run->later_count = 0;

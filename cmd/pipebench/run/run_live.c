@@ -16,7 +16,7 @@
 
 static const uint64_t PAUSE_NS = 50000000;
 
-struct run_watch {
+struct run_live {
     const struct run *run;
     FILE *file;
     bool terminal;
@@ -26,13 +26,13 @@ struct run_watch {
     uint64_t drawn_ns;
 };
 
-enum gw_err run_watch_new(const struct run *run, struct run_watch **made,
-                          struct gw_error *why)
+enum gw_err run_live_new(const struct run *run, struct run_live **made,
+                         struct gw_error *why)
 {
-    struct run_watch *w = calloc(1, sizeof *w);
+    struct run_live *w = calloc(1, sizeof *w);
     *made = w;
     if (w)
-        w->busy = calloc(run->job->schedule->stages, sizeof *w->busy);
+        w->busy = calloc(run->spec->schedule->stages, sizeof *w->busy);
     if (!w || !w->busy)
         return gw_fail(why, GW_ENOMEM, "watching");
     /* The picture is data when the output is a table; otherwise it must not mix
@@ -45,10 +45,10 @@ enum gw_err run_watch_new(const struct run *run, struct run_watch **made,
 }
 
 /* Extends passes under way up to now. */
-static void stretch(const struct run_watch *w, const struct run_step *step,
+static void stretch(const struct run_live *w, const struct run_step *step,
                     uint64_t now_ns)
 {
-    const struct gw_schedule *s = w->run->job->schedule;
+    const struct gw_schedule *s = w->run->spec->schedule;
     double now_us = (double)(now_ns - w->run->record.zero_ns) / 1000;
     for (unsigned stage = 0; stage < s->stages; stage++) {
         size_t i = s->begin[stage] + step->done[stage];
@@ -57,7 +57,7 @@ static void stretch(const struct run_watch *w, const struct run_step *step,
     }
 }
 
-static void draw_step(struct run_watch *w, unsigned number,
+static void draw_step(struct run_live *w, unsigned number,
                       const struct run_step *step, uint64_t now_ns)
 {
     const struct run *run = w->run;
@@ -70,10 +70,10 @@ static void draw_step(struct run_watch *w, unsigned number,
     if (again)
         fprintf(page, "\033[%uA\033[J", w->lines);
     stretch(w, step, now_ns);
-    const struct gantt gantt = {.schedule = run->job->schedule,
+    const struct gantt gantt = {.schedule = run->spec->schedule,
                                 .timeline = step->timeline,
-                                .span_us = run->job->predicted_us * 1.05};
-    fprintf(page, "step %u of %u", number, run->job->steps - 1);
+                                .span_us = run->spec->predicted_us * 1.05};
+    fprintf(page, "step %u of %u", number, run->spec->steps - 1);
     if (step->time_us > 0)
         fprintf(page, ": %.1f ms", step->time_us / 1000);
     fputc('\n', page);
@@ -86,7 +86,7 @@ static void draw_step(struct run_watch *w, unsigned number,
     w->drawn_ns = now_ns;
 }
 
-void run_watch_draw(struct run_watch *w, const struct gw_event *event)
+void run_live_draw(struct run_live *w, const struct gw_event *event)
 {
     const struct run_record *record = &w->run->record;
     if ((event->kind != GW_EV_PASS_BEGIN && event->kind != GW_EV_PASS_END) ||
@@ -103,13 +103,13 @@ void run_watch_draw(struct run_watch *w, const struct gw_event *event)
         draw_step(w, event->step, step, now_ns);
 }
 
-void run_watch_destroy(struct run_watch **made)
+void run_live_destroy(struct run_live **made)
 {
-    struct run_watch *w = *made;
+    struct run_live *w = *made;
     if (!w)
         return;
     if (w->lines > 0)
-        gantt_legend(w->file, w->run->job->schedule, &w->style);
+        gantt_legend(w->file, w->run->spec->schedule, &w->style);
     free(w->busy);
     free(w);
     *made = NULL;

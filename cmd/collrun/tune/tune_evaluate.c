@@ -62,9 +62,9 @@ static bool are_neighbours(const struct tune_case *a, const struct tune_case *b)
     return a->collective == b->collective && a->ranks == b->ranks;
 }
 
-static const struct gw_algo *ruled(const struct tune_case *item)
+static const struct gw_algo *tuned_algo_of(const struct tune_case *item)
 {
-    return item->rule < 0 ? NULL : item->algos[item->rule].algo;
+    return item->tuned_algo < 0 ? NULL : item->algos[item->tuned_algo].algo;
 }
 
 /* The index of `algo` in the case, or -1. */
@@ -77,27 +77,27 @@ static int algorithm_index(const struct tune_case *item,
     return -1;
 }
 
-void tune_judge(struct tune *tune, size_t index)
+void tune_evaluate(struct tune *tune, size_t index)
 {
     struct tune_case *item = &tune->cases[index];
     const struct tune_case *before = index > 0 ? item - 1 : NULL;
     find_medians(item);
-    item->rule = -1;
+    item->tuned_algo = -1;
     if (!beats(item, item->best, item->predicted))
         return;
-    item->rule = (int)item->best;
+    item->tuned_algo = (int)item->best;
     if (!before || !before->rounds || !are_neighbours(before, item))
         return;
-    int kept = algorithm_index(item, ruled(before));
+    int kept = algorithm_index(item, tuned_algo_of(before));
     if (kept >= 0 && beats(item, (unsigned)kept, item->predicted) &&
         !beats(item, item->best, (unsigned)kept))
-        item->rule = kept;
+        item->tuned_algo = kept;
 }
 
 /* The boundary of the rules of two neighbours: the last size of the smaller
  * one. */
-static uint64_t meeting_bytes(const struct tune_case *small,
-                              const struct tune_case *large)
+static uint64_t boundary_bytes(const struct tune_case *small,
+                               const struct tune_case *large)
 {
     double mean = sqrt((double)small->bytes) * sqrt((double)large->bytes);
     uint64_t last = (uint64_t)(mean * (1 + 1e-12));
@@ -114,56 +114,59 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a < b ? b : a;
 }
 
-static struct gw_tuning_rule rule_of(const struct tune *tune, size_t index)
+static struct gw_tuning_rule tuning_rule_of(const struct tune *tune,
+                                            size_t index)
 {
     const struct tune_case *item = &tune->cases[index];
     bool first = index == 0 || !are_neighbours(item - 1, item);
     bool last =
         index + 1 == tune->case_count || !are_neighbours(item, item + 1);
-    struct gw_tuning_rule rule = {
+    struct gw_tuning_rule tuning_rule = {
         .collective = item->collective,
         .ranks = item->ranks,
-        .algo = ruled(item),
-        .from_bytes = first ? least_of(item->asked, item->bytes)
-                            : meeting_bytes(item - 1, item) + 1,
-        .to_bytes = last ? most(item->asked, item->bytes)
-                         : meeting_bytes(item, item + 1),
+        .algo = tuned_algo_of(item),
+        .from_bytes = first ? least_of(item->requested_bytes, item->bytes)
+                            : boundary_bytes(item - 1, item) + 1,
+        .to_bytes = last ? most(item->requested_bytes, item->bytes)
+                         : boundary_bytes(item, item + 1),
         .bytes = item->bytes,
     };
-    if (rule.algo) {
-        rule.us = item->algos[item->rule].median_us;
-        rule.instead = item->algos[item->predicted].algo;
-        rule.instead_us = item->algos[item->predicted].median_us;
+    if (tuning_rule.algo) {
+        tuning_rule.us = item->algos[item->tuned_algo].median_us;
+        tuning_rule.instead = item->algos[item->predicted].algo;
+        tuning_rule.instead_us = item->algos[item->predicted].median_us;
     }
-    return rule;
+    return tuning_rule;
 }
 
 /* Adds `more`, the next size, to *rule; its evidence is the case with the
  * largest gain. */
-static void extend(struct gw_tuning_rule *rule,
+static void extend(struct gw_tuning_rule *tuning_rule,
                    const struct gw_tuning_rule *more)
 {
-    uint64_t from_bytes = rule->from_bytes;
-    if (more->instead_us * rule->us > rule->instead_us * more->us)
-        *rule = *more;
-    rule->from_bytes = from_bytes;
-    rule->to_bytes = more->to_bytes;
+    uint64_t from_bytes = tuning_rule->from_bytes;
+    if (more->instead_us * tuning_rule->us > tuning_rule->instead_us * more->us)
+        *tuning_rule = *more;
+    tuning_rule->from_bytes = from_bytes;
+    tuning_rule->to_bytes = more->to_bytes;
 }
 
-size_t tune_rules(const struct tune *tune, struct gw_tuning_rule *rules)
+size_t tuning_rules_make(const struct tune *tune,
+                         struct gw_tuning_rule *tuning_rules)
 {
     size_t count = 0;
     for (size_t i = 0; i < tune->case_count; i++) {
         const struct tune_case *item = &tune->cases[i];
         if (!item->rounds)
             continue;
-        struct gw_tuning_rule rule = rule_of(tune, i);
+        struct gw_tuning_rule tuning_rule = tuning_rule_of(tune, i);
         bool more = count > 0 && i > 0 && are_neighbours(item - 1, item) &&
-                    item[-1].rounds && rules[count - 1].algo == rule.algo;
+                    item[-1].rounds &&
+                    tuning_rules[count - 1].algo == tuning_rule.algo;
         if (more)
-            extend(&rules[count - 1], &rule);
+            extend(&tuning_rules[count - 1], &tuning_rule);
         else
-            rules[count++] = rule;
+            tuning_rules[count++] = tuning_rule;
     }
     return count;
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Merging the ranks' events step by step (watch.h). The ranks are not
+ * Merging the ranks' events step by step (live_matrix.h). The ranks are not
  * synchronised: while one rank is in step 5 another may be in step 3. The
  * picture is nevertheless exact, since a transfer's values depend only on the
  * steps before it; drawing waits for the slowest.
  */
-#include "watch.h"
+#include "live_matrix.h"
 
 #include "collrun/plan/matrix.h"
 
 #include <stdlib.h>
 
-static void draw_matrix(struct watch *w)
+static void draw_matrix(struct live_matrix *w)
 {
     matrix_draw(w->file, w->plan, w->trace, w->step, w->width);
 }
 
 /* Draws the steps that are complete. */
-static void advance(struct watch *w)
+static void advance(struct live_matrix *w)
 {
     while (w->step < w->plan->steps && w->missing[w->step] == 0) {
         w->step = gw_plan_trace_step(w->trace);
@@ -25,10 +25,10 @@ static void advance(struct watch *w)
     }
 }
 
-enum gw_err watch_init(struct watch *w, const struct gw_plan *plan, FILE *file,
-                       unsigned width, struct gw_error *why)
+enum gw_err live_matrix_init(struct live_matrix *w, const struct gw_plan *plan,
+                             FILE *file, unsigned width, struct gw_error *why)
 {
-    *w = (struct watch){.plan = plan, .file = file, .width = width};
+    *w = (struct live_matrix){.plan = plan, .file = file, .width = width};
     if (gw_plan_trace_new(plan, &w->trace, why))
         return why->code;
     w->missing = calloc(plan->steps + (size_t)1, sizeof *w->missing);
@@ -48,7 +48,7 @@ static bool explains(const struct gw_transfer *t, const struct gw_event *event)
            t->chunk == event->chunk && (int64_t)t->action == event->value;
 }
 
-void watch_event(struct watch *w, const struct gw_event *event)
+void live_matrix_event(struct live_matrix *w, const struct gw_event *event)
 {
     const struct gw_plan *plan = w->plan;
     if (event->kind != GW_EV_APPLY)
@@ -69,7 +69,7 @@ void watch_event(struct watch *w, const struct gw_event *event)
     advance(w);
 }
 
-enum gw_err watch_end(const struct watch *w, struct gw_error *why)
+enum gw_err live_matrix_end(const struct live_matrix *w, struct gw_error *why)
 {
     if (w->surprises > 0)
         return gw_fail(why, GW_EWRONG,
@@ -83,7 +83,7 @@ enum gw_err watch_end(const struct watch *w, struct gw_error *why)
     return GW_OK;
 }
 
-void watch_fini(struct watch *w)
+void live_matrix_fini(struct live_matrix *w)
 {
     gw_plan_trace_destroy(&w->trace);
     free(w->missing);
