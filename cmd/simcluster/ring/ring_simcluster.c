@@ -93,8 +93,8 @@ void simcluster_raid(struct simcluster *w)
                                       now_ns + simcluster_draw(w, 0, most_ns),
                                   .for_ns = simcluster_draw(w, MS, 150 * MS),
                                   .nodes = UINT64_C(1) << m->node};
-        bool elder = m->from_op < from_op;
-        if (elder || !simcluster_draw(w, 0, 3))
+        bool is_earlier = m->from_op < from_op;
+        if (is_earlier || !simcluster_draw(w, 0, 3))
             strike(w, &fault);
     }
 }
