@@ -58,7 +58,7 @@ static void note_progress(struct output *output, const json_t *status)
     char text[200];
     const json_t *clock = json_object_get(status, "clocks");
     snprintf(text, sizeof text,
-             "%s, step %" PRId64 ", %" PRId64 " of %" PRId64 " units, %" PRId64
+             "%s, step %" PRId64 ", %" PRId64 " of %" PRId64 " items, %" PRId64
              " dropped, %" PRId64 " redone, %" PRId64
              " parts dropped with a dead worker",
              text_of(clock, "mode", "?"), integer_of(status, "step", 0),

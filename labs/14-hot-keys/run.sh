@@ -13,7 +13,7 @@ rows() {
         -f "$LAB/rows.awk" >"$LAB_OUT/$1"
 }
 
-say "Logistic regression, $F weights, units of $N rows with $D features each:"
+say "Logistic regression, $F weights, work items of $N rows with $D features each:"
 rows wide 4000 "$F" "$D" 0
 measure wide psnode train lr "$LAB_OUT/wide" --servers 4 --workers 2 \
     --replicas 1 --epochs 1 --batch $((2 * N)) --parts 2
@@ -21,7 +21,7 @@ tell wide units keys_pushed bytes_sent train_accuracy
 reckon unique 'wide.keys_pushed/wide.units'
 reckon ratio '(F+1)/unique'
 
-say "Matrix factorisation, units of $RATINGS ratings, $W floats per key:"
+say "Matrix factorisation, work items of $RATINGS ratings, $W floats per key:"
 factors="rank=$W,users=$USERS,items=$ITEMS"
 measure mf psnode train mf --servers 4 --workers 2 --replicas 1 --epochs 1 \
     --batch $((2 * RATINGS)) --parts 2 --set "$factors"

@@ -23,7 +23,7 @@ pushed without --set no-bundle=1
 reckon messages '(with.0.messages_sent-with.0.retries)/with.0.requests'
 reckon alone '(without.0.messages_sent-without.0.retries)/without.0.requests'
 
-say "Matrix factorisation, units with rows of all slots:"
+say "Matrix factorisation, work items with rows of all slots:"
 measure mf psnode train mf --servers "$S" --workers 2 --replicas 1 --epochs 3 \
     --batch 4000 --parts 2 --set users=4000,items=4000
 tell mf units messages_sent messages_saved server_messages_sent \

@@ -237,7 +237,7 @@ disturbed() {
                 wait done
                 expect lost==0 && doubled==0
                 clocks" >out.txt
-    grep -E '^the mode is kofn:2 from the next unit on, epoch ' out.txt
+    grep -E '^the mode is kofn:2 from the next work item on, epoch ' out.txt
     grep -E '^# work: (bsp|ssp:3), step 1000, ' out.txt # as fast as it was
     run -64 ringctl -c 'up 2; mode asp'
     [[ $output == *"a ring has no mode"* ]]
@@ -255,7 +255,7 @@ disturbed() {
     [[ $output == *'"staleness_1":'* ]]
     [[ $output != *'"staleness_2":'* ]]
     run -0 ringctl clocks
-    [[ $output == *"# work: ssp:1, step 200, 400 of 400 units"* ]]
+    [[ $output == *"# work: ssp:1, step 200, 400 of 400 items"* ]]
     ringctl down
     ringctl up 2 --name plain --keep
     run -64 ringctl slots

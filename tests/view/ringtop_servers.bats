@@ -58,7 +58,7 @@ picture_is_whole() {
     grep -Eq '^ ringtop  lr ssp:2  3s 2w  epoch [0-9]+  data [0-9]+/1000 batch ' out &&
         [ "$(grep -Ec '^     s[0-2] alive    4/4/0 .* yes' out)" -eq 3 ] &&
         [ "$(grep -Ec '^     w[01] +[0-9]+ .* e[0-9]+ b[0-9]+ p[0-3]/4' out)" -eq 2 ] &&
-        grep -q 'staleness of [1-9][0-9]* units' out
+        grep -q 'staleness of [1-9][0-9]* items' out
 }
 
 @test "servers, slots and clocks of a live run, at every size" {

@@ -18,7 +18,7 @@ static const struct field of_mode[] = {
     {"rounds", NULL, FIELD_INTEGER, 0, false},
     {"round_s", "s/round", FIELD_REAL, 4, false},
     {"seconds", NULL, FIELD_REAL, 2, false},
-    {"units_per_s", "units/s", FIELD_REAL, 3, false},
+    {"units_per_s", "items/s", FIELD_REAL, 3, false},
     {"units", NULL, FIELD_INTEGER, 0, true},
     {"dropped", NULL, FIELD_INTEGER, 0, false},
     {"updates", NULL, FIELD_INTEGER, 0, true},

@@ -64,7 +64,7 @@ static bool on_status(void *context, const json_t *status)
             .seconds = (double)(now_ns - lane->began_ns) / 1e9,
             .loss = real_of(status, "loss"),
             .items = items};
-    progress("%s: %lld units, loss %.6f", lane->mode, (long long)items,
+    progress("%s: %lld work items, loss %.6f", lane->mode, (long long)items,
              real_of(status, "loss"));
     return !lane->limit_ns || now_ns - lane->began_ns < lane->limit_ns;
 }

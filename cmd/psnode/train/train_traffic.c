@@ -26,8 +26,8 @@ static void put_keys(struct output *o, const json_t *status)
     }
     double each = items ? (double)pulled / (double)items : (double)NAN;
     train_fact(o, "keys_pulled", (double)pulled,
-               "%" PRId64 ", %.0f a unit: %.2f %% of the model", pulled, each,
-               100 * each / (double)model);
+               "%" PRId64 ", %.0f per work item: %.2f %% of the model", pulled,
+               each, 100 * each / (double)model);
     output_note_integer(o, "model_keys", model);
 }
 

@@ -23,7 +23,7 @@ static const struct field fields[] = {
     {"part", NULL, FIELD_INTEGER, 0, false},
     {"staleness", NULL, FIELD_INTEGER, 0, false},
     {"units", NULL, FIELD_INTEGER, 0, false},
-    {"units_per_second", "units/s", FIELD_REAL, 1, false},
+    {"units_per_second", "items/s", FIELD_REAL, 1, false},
     {"waited_share", "waited", FIELD_REAL, 2, false},
     {"loss", NULL, FIELD_REAL, 4, false},
     {"unit_keys", "keys", FIELD_INTEGER, 0, false},
@@ -91,7 +91,7 @@ static int run_clocks(int operand_count, char **operands)
 
 const struct command command_clocks = {
     .name = "clocks",
-    .help = "print the workers: clock, unit, waiting time, and the staleness "
+    .help = "print the workers: clock, item, waiting time, and the staleness "
             "of pulls",
     .examples = "ringctl clocks\n"
                 "ringctl clocks -o json\n",

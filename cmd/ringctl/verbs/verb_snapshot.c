@@ -53,7 +53,7 @@ static int run_mode(int operand_count, char **operands)
 const struct command command_mode = {
     .name = "mode",
     .operands = "bsp|ssp:S|asp|kofn:K[+drop]",
-    .help = "set the mode of the parameter servers from the next unit on",
+    .help = "set the mode of the parameter servers from the next work item on",
     .examples = "ringctl mode ssp:2\n",
     .operands_min = 1,
     .operands_max = 1,

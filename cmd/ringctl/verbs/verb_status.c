@@ -125,7 +125,7 @@ static void notes_for_people(struct output *output, const json_t *s)
              "step %" PRId64 ", %s %" PRId64 "%s%s, %" PRId64 " lost, %" PRId64
              " doubled",
              integer_of(s, "step", 0),
-             json_object_get(s, "slots") ? "unit" : "op",
+             json_object_get(s, "slots") ? "work item" : "op",
              integer_of(s, "op", 0), rate, loss, integer_of(s, "lost", 0),
              integer_of(s, "doubled", 0));
     output_note_text(output, "progress", text);

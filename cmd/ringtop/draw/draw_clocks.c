@@ -147,10 +147,10 @@ static const struct table_column columns[] = {
     {" clock", 6, 1, write_clock, NULL},
     {"", BAR, 4, write_bar, bar_style},
     {"ahead", 5, 2, write_ahead, NULL},
-    {"unit", 13, 3, write_work_item, work_item_style},
+    {"item", 13, 3, write_work_item, work_item_style},
     {"phase", 8, 6, write_phase, NULL},
     {"waited", 6, 7, write_waited, NULL},
-    {"units/s", 7, 8, write_rate, NULL},
+    {"items/s", 7, 8, write_rate, NULL},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -214,7 +214,7 @@ static void draw_staleness(const struct picture *p, const struct area *area)
     if (ps->clock.reported && area->width >= ROOM_FOR_COUNTS)
         report_counts(&ps->clock, counts, sizeof counts);
     struct area body =
-        draw_title(p, area, "staleness of %" PRIu64 " units%s", h.all, counts);
+        draw_title(p, area, "staleness of %" PRIu64 " items%s", h.all, counts);
     if (h.all == 0)
         area_text(&body, 1, 0, STYLE_DIM, "no work item granted yet");
     for (unsigned i = 0; i < h.used; i++)

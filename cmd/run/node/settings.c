@@ -65,7 +65,7 @@ static const struct setting {
     {"l1", SET_FLOAT, ALL, TASK(l1), "L1 regularisation of ftrl."},
     {"l2", SET_FLOAT, ALL, TASK(l2), "Weight decay."},
     {"on-demand", SET_SWITCH, LR | LINEAR, TASK(on_demand),
-     "Keep the rows in the file; each unit reads its own."},
+     "Keep the rows in the file; each work item reads its own."},
     {"users", SET_U32, MF, TASK(mf.users), "Rows of the rating matrix."},
     {"items", SET_U32, MF, TASK(mf.items), "Columns of the rating matrix."},
     {"rank", SET_U32, MF | CTR, TASK(mf.rank),

@@ -392,7 +392,7 @@ void verb_slow(const struct request *request)
         snprintf(what, sizeof what, "slowed by %g ms per %s",
                  (double)child->slow_ns / 1e6,
                  child->role == GW__SERVER ? "message"
-                 : child->ps_members       ? "unit"
+                 : child->ps_members       ? "work item"
                                            : "step");
     else
         snprintf(what, sizeof what, "set to full speed");

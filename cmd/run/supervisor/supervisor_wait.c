@@ -246,7 +246,7 @@ static void answer_directive(struct run *run, const struct later *later)
     else if (directive->order.kind == DIRECTIVE_MODE)
         serve_answer(
             run, &later->requester, GW_OK, NULL,
-            "the mode is %s from the next unit on, epoch %llu",
+            "the mode is %s from the next work item on, epoch %llu",
             gw_ps_mode_print(&directive->order.mode, mode, sizeof mode), epoch);
     else
         serve_answer(run, &later->requester, GW_OK, NULL,
