@@ -47,7 +47,7 @@ measure real ringctl --timeout 40s -c "up 3 --servers 2 --mode bsp train mf \
 tell real alive data_epoch op lost doubled
 reckon units real.op/real.data_epoch
 
-say "Two workers whose work items are sleeps of 15 ms, and their work items per second; then" \
+say "Two workers whose work items are sleeps of 15 ms, and their rate; then" \
     "two more workers:"
 measure two ringctl --timeout 40s --run rate -c "up 2 --name rate --keep \
 --servers 1; slow 0 15ms; slow 1 15ms; train mf --epochs 1000; \
