@@ -12,6 +12,7 @@
 
 #include <gradwire/wire.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,9 @@ enum {
     MESSAGE_COUNT = STEPS,
     HELD = 100,
     LARGEST = 300000,
+    CLOSING_ROUNDS = 40,
+    CLOSING_MESSAGES = 4,
+    PART_BYTES = 1 << 20,
 };
 
 /* The header at the beginning of part 0. */
@@ -52,6 +56,12 @@ struct chaos {
     struct gw__message_in *held[HELD];
     unsigned held_count;
     unsigned received;
+};
+
+/* Node 1 of the set, which a thread closes when the test is ready, too. */
+struct closing_peer {
+    struct messenger_set *set;
+    pthread_barrier_t both;
 };
 
 static unsigned below(struct chaos *chaos, unsigned bound)
@@ -277,12 +287,65 @@ START_TEST(whatever_happens)
 }
 END_TEST
 
+/* ---- a connection that breaks ---- */
+
+static void *close_now(void *context)
+{
+    struct closing_peer *peer = context;
+    pthread_barrier_wait(&peer->both);
+    gw__messenger_close(&peer->set->messengers[1]);
+    return NULL;
+}
+
+static void send_large(struct gw__messenger *messenger, const void *data,
+                       unsigned *back)
+{
+    struct gw__message_out message = {.node = 1,
+                                      .part_count = GW__MESSENGER_PARTS,
+                                      .borrowed = 15,
+                                      .back = messenger_count_back,
+                                      .context = back};
+    for (unsigned i = 0; i < message.part_count; i++)
+        message.parts[i] = (struct gw__messenger_part){data, PART_BYTES};
+    ck_assert_int_eq(gw__messenger_send(messenger, &message), GW_OK);
+}
+
+/* Large messages are on their way when one end forgets the other, which closes
+ * at the same time. libzmq must not meet a half-sent message in a state in which
+ * it cannot drop it. */
+START_TEST(a_peer_is_forgotten_while_it_closes)
+{
+    void *data = calloc(1, PART_BYTES);
+    ck_assert_ptr_nonnull(data);
+    for (unsigned round = 0; round < CLOSING_ROUNDS; round++) {
+        struct messenger_set set;
+        struct closing_peer peer = {.set = &set};
+        pthread_t thread;
+        unsigned back = 0;
+        messenger_set_open(&set, messenger_wires[_i], 2);
+        for (unsigned i = 0; i < CLOSING_MESSAGES; i++)
+            send_large(set.messengers[0], data, &back);
+        pthread_barrier_init(&peer.both, NULL, 2);
+        ck_assert_int_eq(pthread_create(&thread, NULL, close_now, &peer), 0);
+        pthread_barrier_wait(&peer.both);
+        gw__messenger_forget(set.messengers[0], 1);
+        pthread_join(thread, NULL);
+        pthread_barrier_destroy(&peer.both);
+        messenger_set_close(&set);
+        ck_assert_uint_eq(back, CLOSING_MESSAGES);
+    }
+    free(data);
+}
+END_TEST
+
 Suite *suite_messenger_chaos(void)
 {
     Suite *suite = suite_create("messenger_chaos");
     TCase *tests = tcase_create("post_chaos");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, whatever_happens, 0, MESSENGER_WIRES);
+    tcase_add_loop_test(tests, a_peer_is_forgotten_while_it_closes, 0,
+                        MESSENGER_WIRES);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -30,6 +30,7 @@ enum {
     HANDSHAKE_MS = 2000, /* for connections that stay silent */
     RECEIVE_MARK = 1000, /* unread messages per connection */
     FORGETTING_MS = 100, /* for the return of lent memory */
+    HALF_SENT_MS = 20,   /* for the rest of a message, see zmq_forget */
 };
 
 /* The address blob for the peers. */
@@ -156,7 +157,9 @@ static enum gw_err zmq_know(struct gw__messenger *messenger, unsigned node,
     return GW_OK;
 }
 
-/* libzmq stops reading lent memory within moments, in its own thread. */
+/* libzmq stops reading lent memory soon, in its own thread. Without a time to
+ * linger it would abort if the connection broke in the middle of a message that
+ * is being dropped (session_base.cpp, clean_pipes), as when both ends close. */
 static void zmq_forget(struct gw__messenger *messenger, unsigned node)
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
@@ -165,7 +168,7 @@ static void zmq_forget(struct gw__messenger *messenger, unsigned node)
     peer->was_known = true;
     peer->former_high = messenger->peers[node].incarnation_high;
     peer->former_low = messenger->peers[node].incarnation_low;
-    set_option(peer->dealer, ZMQ_LINGER, 0);
+    set_option(peer->dealer, ZMQ_LINGER, HALF_SENT_MS);
     zmq_close(peer->dealer);
     peer->dealer = NULL;
     struct pollfd bell = {.fd = zmq->bell, .events = POLLIN};
