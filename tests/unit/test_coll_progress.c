@@ -225,7 +225,7 @@ Suite *suite_coll_progress(void);
 Suite *suite_coll_progress(void)
 {
     Suite *suite = suite_create("coll progress");
-    TCase *tcase = tcase_create("beside");
+    TCase *tcase = tcase_create("progress_with");
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, ranks_that_wait_crosswise_get_on, 0, WIRES);
     tcase_add_test(tcase, with_a_key_they_make_progress_too);

@@ -409,7 +409,7 @@ END_TEST
 
 static void add_delivery(Suite *suite)
 {
-    TCase *tests = tcase_create("mesh delivery");
+    TCase *tests = tcase_create("control channel delivery");
     tcase_add_loop_test(tests, all_receive_from_all, 0, 2);
     tcase_add_loop_test(tests, any_size_up_to_the_limit, 0, 2);
     tcase_add_test(tests, only_known_nodes_are_sent_to);
@@ -423,7 +423,7 @@ static void add_delivery(Suite *suite)
 
 static void add_absence(Suite *suite)
 {
-    TCase *tests = tcase_create("mesh absence");
+    TCase *tests = tcase_create("control channel absence");
     tcase_add_loop_test(tests, the_first_message_waits_for_its_receiver, 0, 2);
     tcase_add_loop_test(tests, what_was_sent_before_close_leaves, 0, 2);
     tcase_add_loop_test(tests, a_dead_peer_costs_what_fits_the_mark, 0, 2);

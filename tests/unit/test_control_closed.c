@@ -393,7 +393,7 @@ END_TEST
 Suite *suite_control_closed(void)
 {
     Suite *suite = suite_create("control_closed");
-    TCase *tests = tcase_create("mesh closed");
+    TCase *tests = tcase_create("control channel closed");
     tcase_add_test(tests, a_frame_is_right_or_refused);
     tcase_add_test(tests, each_fault_has_its_sentence);
     tcase_add_test(tests, refused_messages_are_counted);

@@ -262,7 +262,7 @@ END_TEST
 Suite *suite_control_profiles(void)
 {
     Suite *suite = suite_create("control_profiles");
-    TCase *tests = tcase_create("mesh rules");
+    TCase *tests = tcase_create("control channel profiles");
     tcase_add_test(tests, a_delay_keeps_back);
     tcase_add_test(tests, a_cut_link_delivers_nothing);
     tcase_add_test(tests, a_change_takes_or_frees_what_is_kept_back);

@@ -221,7 +221,7 @@ END_TEST
 Suite *suite_cost_model(void)
 {
     Suite *suite = suite_create("cost_model");
-    TCase *cases = tcase_create("bill");
+    TCase *cases = tcase_create("cost_breakdown");
     tcase_add_checked_fixture(cases, begin, end);
     tcase_add_test(cases, turns_are_what_a_loop_waits_for);
     tcase_add_test(cases, memory_is_counted);

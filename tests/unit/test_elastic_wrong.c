@@ -233,7 +233,7 @@ END_TEST
 Suite *suite_elastic_wrong(void)
 {
     Suite *suite = suite_create("elastic_wrong");
-    TCase *arguments = tcase_create("elastic/rule");
+    TCase *arguments = tcase_create("elastic/link_profile");
     TCase *lies = tcase_create("elastic/lies");
     TCase *rest = tcase_create("elastic/refused");
     tcase_add_loop_test(arguments, none_counts_twice, 0, RING_WIRES);

@@ -418,7 +418,7 @@ END_TEST
 Suite *suite_launch_env(void)
 {
     Suite *suite = suite_create("launch_env");
-    TCase *tc = tcase_create("place");
+    TCase *tc = tcase_create("launch environment");
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, engines_give_ranks, 0, sizeof rows / sizeof *rows);
     tcase_add_loop_test(tc, half_an_environment_names_what_is_missing, 0,

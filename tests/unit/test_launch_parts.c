@@ -394,7 +394,7 @@ Suite *suite_launch_parts(void)
     tcase_add_test(silence, who_was_away_himself_waits_longer);
     tcase_add_test(silence, silence_is_checked_only_on_request);
     suite_add_tcase(suite, silence);
-    TCase *rendezvous = tcase_create("meeting");
+    TCase *rendezvous = tcase_create("rendezvous message");
     tcase_add_test(rendezvous, a_timeout_extends_the_rendezvous_only);
     tcase_add_test(rendezvous, an_engine_sets_the_rendezvous_timeout);
     suite_add_tcase(suite, rendezvous);

@@ -378,7 +378,7 @@ END_TEST
 Suite *suite_messenger(void)
 {
     Suite *suite = suite_create("messenger");
-    TCase *tests = tcase_create("post");
+    TCase *tests = tcase_create("messenger");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, all_receive_from_all, 0, MESSENGER_WIRES);
     tcase_add_loop_test(tests, any_size_arrives, 0, MESSENGER_WIRES);

@@ -420,7 +420,7 @@ END_TEST
 Suite *suite_messenger_borrow(void)
 {
     Suite *suite = suite_create("messenger_borrow");
-    TCase *tests = tcase_create("post_lent");
+    TCase *tests = tcase_create("messenger_borrow");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, borrowed_gw_alloc_comes_back, 0,
                         MESSENGER_WIRES);

@@ -26,8 +26,8 @@ enum {
     MESSAGE_COUNT = STEPS,
     HELD = 100,
     LARGEST = 300000,
-    CLOSING_ROUNDS = 40,
-    CLOSING_MESSAGES = 4,
+    BREAK_ROUNDS = 40,
+    BREAK_MESSAGES = 4,
     PART_BYTES = 1 << 20,
 };
 
@@ -59,7 +59,7 @@ struct chaos {
 };
 
 /* Node 1 of the set, which a thread closes when the test is ready, too. */
-struct closing_peer {
+struct leaving_peer {
     struct messenger_set *set;
     pthread_barrier_t both;
 };
@@ -291,7 +291,7 @@ END_TEST
 
 static void *close_now(void *context)
 {
-    struct closing_peer *peer = context;
+    struct leaving_peer *peer = context;
     pthread_barrier_wait(&peer->both);
     gw__messenger_close(&peer->set->messengers[1]);
     return NULL;
@@ -317,13 +317,13 @@ START_TEST(a_peer_is_forgotten_while_it_closes)
 {
     void *data = calloc(1, PART_BYTES);
     ck_assert_ptr_nonnull(data);
-    for (unsigned round = 0; round < CLOSING_ROUNDS; round++) {
+    for (unsigned round = 0; round < BREAK_ROUNDS; round++) {
         struct messenger_set set;
-        struct closing_peer peer = {.set = &set};
+        struct leaving_peer peer = {.set = &set};
         pthread_t thread;
         unsigned back = 0;
         messenger_set_open(&set, messenger_wires[_i], 2);
-        for (unsigned i = 0; i < CLOSING_MESSAGES; i++)
+        for (unsigned i = 0; i < BREAK_MESSAGES; i++)
             send_large(set.messengers[0], data, &back);
         pthread_barrier_init(&peer.both, NULL, 2);
         ck_assert_int_eq(pthread_create(&thread, NULL, close_now, &peer), 0);
@@ -332,7 +332,7 @@ START_TEST(a_peer_is_forgotten_while_it_closes)
         pthread_join(thread, NULL);
         pthread_barrier_destroy(&peer.both);
         messenger_set_close(&set);
-        ck_assert_uint_eq(back, CLOSING_MESSAGES);
+        ck_assert_uint_eq(back, BREAK_MESSAGES);
     }
     free(data);
 }
@@ -341,7 +341,7 @@ END_TEST
 Suite *suite_messenger_chaos(void)
 {
     Suite *suite = suite_create("messenger_chaos");
-    TCase *tests = tcase_create("post_chaos");
+    TCase *tests = tcase_create("messenger_chaos");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, whatever_happens, 0, MESSENGER_WIRES);
     tcase_add_loop_test(tests, a_peer_is_forgotten_while_it_closes, 0,

@@ -426,7 +426,7 @@ END_TEST
 Suite *suite_messenger_closed(void)
 {
     Suite *suite = suite_create("messenger_closed");
-    TCase *tests = tcase_create("post_closed");
+    TCase *tests = tcase_create("messenger_closed");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_head_is_right_or_refused);
     tcase_add_test(tests, each_fault_has_its_sentence);

@@ -312,7 +312,7 @@ END_TEST
 Suite *suite_messenger_death(void)
 {
     Suite *suite = suite_create("messenger_death");
-    TCase *tests = tcase_create("post_death");
+    TCase *tests = tcase_create("messenger_death");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, processes_answer_each_other, 0, MESSENGER_WIRES);
     tcase_add_loop_test(tests, a_dead_senders_messages_stay, 0,

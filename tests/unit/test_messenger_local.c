@@ -351,7 +351,7 @@ END_TEST
 Suite *suite_messenger_local(void)
 {
     Suite *suite = suite_create("messenger_local");
-    TCase *paths = tcase_create("roads");
+    TCase *paths = tcase_create("local path");
     tcase_set_timeout(paths, 60);
     tcase_add_loop_test(paths, small_messages_are_there_at_once, 1,
                         MESSENGER_WIRES);

@@ -219,7 +219,7 @@ END_TEST
 Suite *suite_messenger_profiles(void)
 {
     Suite *suite = suite_create("messenger_profiles");
-    TCase *tests = tcase_create("post_rules");
+    TCase *tests = tcase_create("messenger_profiles");
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, a_delay_is_kept_and_the_order_too, 0,
                         MESSENGER_WIRES);

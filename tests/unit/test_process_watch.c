@@ -200,7 +200,7 @@ END_TEST
 Suite *suite_process_watch(void)
 {
     Suite *suite = suite_create("process_watch");
-    TCase *tests = tcase_create("watch");
+    TCase *tests = tcase_create("process watch");
     tcase_add_test(tests, an_end_is_reported_once);
     tcase_add_test(tests, an_earlier_end_is_reported_at_once);
     tcase_add_test(tests, a_pid_that_came_again_is_an_end);

@@ -259,7 +259,7 @@ END_TEST
 Suite *suite_ps_client_items(void)
 {
     Suite *suite = suite_create("ps_client_items");
-    TCase *items = tcase_create("ps_client units");
+    TCase *items = tcase_create("ps_client items");
     tcase_add_unchecked_fixture(items, cluster_setup, NULL);
     tcase_add_loop_test(items, each_work_item_counts_once, 0, 3);
     tcase_add_test(items, the_item_of_a_dead_worker_is_done_by_another);

@@ -252,7 +252,7 @@ END_TEST
 Suite *suite_ps_hogwild(void)
 {
     Suite *suite = suite_create("ps_hogwild");
-    TCase *c = tcase_create("ps_hog");
+    TCase *c = tcase_create("ps_hogwild");
     tcase_add_unchecked_fixture(c, cluster_setup, NULL);
     tcase_add_loop_test(c, threads_give_the_same_bits, 0, 4);
     tcase_add_test(c, values_may_be_sent_as_f16);

@@ -433,7 +433,7 @@ END_TEST
 Suite *suite_ps_server_items(void)
 {
     Suite *suite = suite_create("ps_server_items");
-    TCase *tcase = tcase_create("ps_server_units");
+    TCase *tcase = tcase_create("ps_server_items");
     tcase_add_loop_test(tcase, bsp_is_the_same_everywhere, 1, 40);
     tcase_add_loop_test(tcase, bsp_survives_a_server, 0, 30);
     tcase_add_test(tcase, held_back_until_closed);

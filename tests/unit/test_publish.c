@@ -379,7 +379,7 @@ Suite *suite_publish(void)
         the_run_ends_with_the_tool,
     };
     Suite *suite = suite_create("publish");
-    TCase *tcase = tcase_create("announce");
+    TCase *tcase = tcase_create("publish");
     tcase_add_checked_fixture(tcase, begin, end);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tcase, tests[i]);

@@ -143,7 +143,7 @@ END_TEST
 Suite *suite_reduction_nan(void)
 {
     Suite *suite = suite_create("reduction nan");
-    TCase *all = tcase_create("fold_nan");
+    TCase *all = tcase_create("reduce_nan");
     tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, a_nan_reaches_its_element, GW_F16, GW_DTYPE_COUNT);
     tcase_add_loop_test(all, short_arrays, GW_F16, GW_DTYPE_COUNT);

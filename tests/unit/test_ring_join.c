@@ -347,7 +347,7 @@ Suite *suite_ring_join(void)
     tcase_add_loop_test(tcase, collectives_among_those_who_come_and_go, 0, 3);
     tcase_add_loop_test(tcase, collectives_while_the_order_changes, 0, 2);
     tcase_add_test(tcase, collectives_of_one);
-    TCase *orders = tcase_create("orders");
+    TCase *orders = tcase_create("desired state");
     tcase_add_checked_fixture(orders, NULL, teardown);
     tcase_set_timeout(orders, 300);
     tcase_add_test(orders, each_order_is_reached);

@@ -70,7 +70,7 @@ END_TEST
 Suite *suite_ringtop_event_log(void)
 {
     Suite *suite = suite_create("ringtop_event_log");
-    TCase *tcase = tcase_create("ringtop journal");
+    TCase *tcase = tcase_create("ringtop event log");
     tcase_add_checked_fixture(tcase, setup, NULL);
     tcase_add_test(tcase, the_event_log_forgets);
     tcase_add_test(tcase, a_few_others_do_not_break_the_line);

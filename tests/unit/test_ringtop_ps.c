@@ -344,7 +344,7 @@ Suite *suite_ringtop_ps(void)
         commands_name_servers,
     };
     Suite *suite = suite_create("ringtop_ps");
-    TCase *tcase = tcase_create("ringtop crew");
+    TCase *tcase = tcase_create("ringtop members");
     tcase_add_checked_fixture(tcase, begin, end);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tcase, tests[i]);

@@ -232,7 +232,7 @@ Suite *suite_ringtop_ps_events(void)
         many,
     };
     Suite *suite = suite_create("ringtop_ps_events");
-    TCase *tcase = tcase_create("ringtop crew events");
+    TCase *tcase = tcase_create("ringtop member events");
     tcase_add_checked_fixture(tcase, begin, scene_end);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tcase, tests[i]);

@@ -188,7 +188,7 @@ END_TEST
 Suite *suite_state_validity(void)
 {
     Suite *suite = suite_create("state_validity");
-    TCase *tcase = tcase_create("rules");
+    TCase *tcase = tcase_create("link profiles");
     tcase_add_test(tcase, a_first_member_has_the_state);
     tcase_add_test(tcase, all_earlier_members_must_have_the_same);
     tcase_add_test(tcase, what_earlier_members_leave_is_valid);

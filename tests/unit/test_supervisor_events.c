@@ -287,7 +287,7 @@ Suite *suite_supervisor_events(void)
         a_ring_reports_for_itself,
     };
     Suite *suite = suite_create("supervisor_events");
-    TCase *tcase = tcase_create("supervisor tell");
+    TCase *tcase = tcase_create("supervisor report");
     tcase_add_checked_fixture(tcase, begin, end);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tcase, tests[i]);

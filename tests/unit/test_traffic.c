@@ -228,7 +228,7 @@ END_TEST
 Suite *suite_traffic(void)
 {
     Suite *suite = suite_create("traffic");
-    TCase *plain = tcase_create("traffic: nobody shares");
+    TCase *plain = tcase_create("traffic: no sharing");
     tcase_add_test(plain, a_ring_takes_the_time_of_the_formula);
     tcase_add_test(plain, a_chain_is_a_pipeline);
     tcase_add_test(plain, a_barrier_takes_messages_and_latencies_alone);

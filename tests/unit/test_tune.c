@@ -368,7 +368,7 @@ Suite *suite_tune(void)
     tcase_add_test(cases, new_prices_predict_the_cases_of_their_ranks);
     tcase_add_test(cases, the_cheapest_by_new_prices_is_predicted);
     suite_add_tcase(suite, cases);
-    TCase *verdicts = tcase_create("tune_judge");
+    TCase *verdicts = tcase_create("tune_evaluate");
     tcase_add_checked_fixture(verdicts, begin, end);
     tcase_add_test(verdicts, an_entry_needs_more_than_the_noise);
     tcase_add_test(verdicts, an_entry_needs_most_of_the_rounds);

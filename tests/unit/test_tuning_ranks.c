@@ -129,7 +129,7 @@ END_TEST
 Suite *suite_tuning_ranks(void)
 {
     Suite *suite = suite_create("tuning_ranks");
-    TCase *ranks = tcase_create("winners_ranks");
+    TCase *ranks = tcase_create("tuning_table_ranks");
     tcase_add_test(ranks, received_entries_are_checked);
     tcase_add_test(ranks, a_communicator_takes_as_many_as_it_can);
     tcase_add_test(ranks, all_go_by_the_file_of_rank_0);

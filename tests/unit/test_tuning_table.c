@@ -338,7 +338,7 @@ END_TEST
 Suite *suite_tuning_table(void)
 {
     Suite *suite = suite_create("tuning_table");
-    TCase *choice = tcase_create("winners_choice");
+    TCase *choice = tcase_create("tuning_table_choice");
     int entries = sizeof bad_entries / sizeof *bad_entries;
     int files = sizeof bad_files / sizeof *bad_files;
     tcase_add_checked_fixture(choice, begin, end);
@@ -350,7 +350,7 @@ Suite *suite_tuning_table(void)
     tcase_add_loop_test(choice, a_bad_file_is_none, 0, files);
     tcase_add_test(choice, the_text_of_an_entry);
     suite_add_tcase(suite, choice);
-    TCase *kept = tcase_create("winners_store");
+    TCase *kept = tcase_create("tuning_table_store");
     tcase_add_checked_fixture(kept, begin, end);
     tcase_add_test(kept, what_is_stored_takes_its_range);
     tcase_add_test(kept, the_evidence_is_kept);
