@@ -100,7 +100,7 @@ echo
 start stormy --pace 5ms
 
 # The script ends the run, and with it the live view.
-tell() {
+play_story() {
     status=0
     "$ringctl" --run stormy --timeout 120s "$work/story" || status=$?
     "$ringctl" --run stormy status || status=$?
@@ -109,20 +109,20 @@ tell() {
     return "$status"
 }
 if [ -t 1 ] && [ "${TERM:-dumb}" != dumb ]; then
-    (tell >"$work/told" 2>&1) &
-    teller=$!
+    (play_story >"$work/output" 2>&1) &
+    player=$!
     "$ringtop" --run stormy --leave || true
-    told=0
-    wait "$teller" || told=$?
-    cat "$work/told"
+    ended=0
+    wait "$player" || ended=$?
+    cat "$work/output"
 else
     "$ringctl" --run stormy watch --plain &
     watcher=$!
-    told=0
-    (tell) || told=$?
+    ended=0
+    (play_story) || ended=$?
     wait "$watcher" || true
 fi
-[ "$told" = 0 ] || exit "$told"
+[ "$ended" = 0 ] || exit "$ended"
 
 stormy=$(cat "$work/loss")
 awk -v calm="$calm" -v stormy="$stormy" 'BEGIN {

@@ -8,4 +8,4 @@ set -eu
 
 measure tour ringctl --timeout 20s --seed "$SEED" -c \
     "source \"$LAB_DIR/tour.ring\"; status"
-tell tour alive epoch step lost doubled
+report tour alive epoch step lost doubled

@@ -13,7 +13,7 @@ measure calm ringctl --timeout 30s -c \
 wait done"
 # Before it, the members agree on the first step by tiny all-reduces.
 count_events sum "$LAB_OUT/sum.jsonl" largest
-tell sum send send_bytes send_bytes.0
+report sum send send_bytes send_bytes.0
 note messages "$(value sum.send)"
 note bytes "$(value sum.send_bytes.0)"
 
@@ -25,6 +25,6 @@ say "A hundred all-reduces in slow motion; one member dies and one joins:"
 measure storm ringctl --timeout 30s -c "up $P ops --bytes $S --count $OPS \
 --pace 1ms; wait step>=20; kill 2; wait alive==4; add; wait alive==5; \
 wait done; status"
-tell storm alive epoch step lost doubled
+report storm alive epoch step lost doubled
 note epoch "$(value storm.epoch)"
 note lost "$(value storm.lost)"

@@ -20,7 +20,7 @@ wrote() {
 # formula NAME OF: notes the value of the formula.
 formula() {
     printf '    %-24s %s\n' "$2 =" "$(wrote "$2")"
-    reckon "$1" "$(wrote "$2")"
+    compute "$1" "$(wrote "$2")"
 }
 
 # counted OP ALGORITHM: counts the bytes and evaluates the formula.
@@ -28,14 +28,14 @@ counted() {
     measure "$1" collrun run "$1" --algo "$2" -n "$P" -b "$S" \
         --events "$LAB_OUT/$1.events"
     count_events "$1" "$LAB_OUT/$1.events"
-    tell "$1" send_bytes_max
+    report "$1" send_bytes_max
     formula "$1.formula" "$1"
 }
 
 # rated OP: measures the ratio of the two rates and evaluates the formula.
 rated() {
     measure "rate_$1" collrun bench "$1" -n "$P" -b "$S" -e "$S" --iters 2
-    reckon "rate_$1.factor" "rate_$1.busbw_GBps / rate_$1.algbw_GBps"
+    compute "rate_$1.factor" "rate_$1.busbw_GBps / rate_$1.algbw_GBps"
     formula "rate_$1.formula" "busbw_$1"
 }
 
@@ -51,5 +51,5 @@ rated broadcast
 say "gather.plan:"
 measure verify collrun verify "$LAB_DIR/gather.plan"
 measure price collrun price "$LAB_DIR/gather.plan" -b 1M
-tell price rounds rank_messages rank_bytes
+report price rounds rank_messages rank_bytes
 measure gather collrun run "$LAB_DIR/gather.plan" -b 1M --seed "$SEED"

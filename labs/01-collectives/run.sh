@@ -11,7 +11,7 @@ counted() {
     measure "$1" collrun run "$1" --algo "$2" -n "$P" -b "$S" \
         --events "$LAB_OUT/$1.events"
     count_events "$1" "$LAB_OUT/$1.events"
-    tell "$1" send_bytes.0 send_bytes_max wire_bytes wrong
+    report "$1" send_bytes.0 send_bytes_max wire_bytes wrong
     note "$1" "$(value "$1.send_bytes_max")"
 }
 
@@ -27,5 +27,5 @@ say "Now fast: the same all-reduce many times, timed. The rates depend on this" 
     "machine; their ratio does not:"
 measure rate collrun bench allreduce --algo ring -n "$P" -b "$S" -e "$S" \
     --seconds 50ms
-tell rate time_us algbw_GBps busbw_GBps
-reckon busbw '10 * rate.busbw_GBps / rate.algbw_GBps'
+report rate time_us algbw_GBps busbw_GBps
+compute busbw '10 * rate.busbw_GBps / rate.algbw_GBps'

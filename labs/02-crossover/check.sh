@@ -26,8 +26,8 @@ share() {
 compared() {
     measure_by algo "$1" collrun sim allreduce --topo "$hosts" --alpha "${A}us" \
         -n "$2" -b "$3"
-    tell "$1" recursive_doubling.time_us ring.time_us
-    reckon "$1.ratio" "$1.ring.time_us / $1.recursive_doubling.time_us"
+    report "$1" recursive_doubling.time_us ring.time_us
+    compute "$1.ratio" "$1.ring.time_us / $1.recursive_doubling.time_us"
 }
 
 # crosses ENTRY RANKS BELOW ABOVE: tries one size slightly below the formula's
@@ -35,7 +35,7 @@ compared() {
 # measurements.
 crosses() {
     wrote=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/sizes.txt" | tail -n 1)
-    reckon "$1" "$wrote"
+    compute "$1" "$wrote"
     printf '    %s = %s, which is %s bytes\n' "$1" "$wrote" "$(value "$1")"
     if awk -v n="$(value "$1")" 'BEGIN { exit !(n >= 9600 && n < 1e9) }'; then
         compared "$3" "$2" "$(share 94 "$(value "$1")")"
@@ -74,4 +74,4 @@ awk -v N="$N" -v values="$LAB_OUT/values" -f "$LAB_DIR/choose.awk" \
     -f "$LAB/cases.awk" "$LAB_OUT/cases" || code=$?
 note choose.status "$code"
 printf 'choose\tlabs/lab check 02 --seed %s\n' "$SEED" >>"$LAB_OUT/commands"
-tell choose cases mean worst
+report choose cases mean worst

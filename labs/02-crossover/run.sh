@@ -14,7 +14,7 @@ sh "$LAB/star.sh" "$R" >"$hosts"
 # counted NAME ALGORITHM RANKS
 counted() {
     measure "$1" collrun price allreduce --algo "$2" -n "$3" -b "$S"
-    tell "$1" rounds messages rank_bytes
+    report "$1" rounds messages rank_bytes
 }
 
 # timed NAME RANKS BYTES: all algorithms.
@@ -51,11 +51,11 @@ say "d and o change places between two sizes. Both times are straight lines over
     "size; they meet at:"
 timed below "$P" 163840
 timed above "$P" 194560
-tell below ring.time_us recursive_doubling.time_us
-tell above ring.time_us recursive_doubling.time_us
-reckon below.lead "below.ring.time_us - below.recursive_doubling.time_us"
-reckon above.lead "above.recursive_doubling.time_us - above.ring.time_us"
-reckon crossing "163840 + 30720 * below.lead / (below.lead + above.lead)"
+report below ring.time_us recursive_doubling.time_us
+report above ring.time_us recursive_doubling.time_us
+compute below.lead "below.ring.time_us - below.recursive_doubling.time_us"
+compute above.lead "above.recursive_doubling.time_us - above.ring.time_us"
+compute crossing "163840 + 30720 * below.lead / (below.lead + above.lead)"
 printf '    %-24s %s\n' "bytes" "$(value crossing)"
 
 say "Six ranks:"

@@ -12,7 +12,7 @@ counted() {
     measure "$1" collrun run allreduce --algo "$2" -n "$P" -b "$S" \
         --events "$LAB_OUT/$1.events"
     count_events "$1" "$LAB_OUT/$1.events"
-    tell "$1" rounds send_bytes_max messages wrong
+    report "$1" rounds send_bytes_max messages wrong
     note "$1_rounds" "$(value "$1.rounds")"
     note "$1_bytes" "$(value "$1.send_bytes_max")"
 }
@@ -25,7 +25,7 @@ counted halving rabenseifner
 
 say "The fewest rounds: in a barrier, every rank needs a sign of every other."
 measure barrier collrun price barrier --algo dissemination -n "$P"
-tell barrier rounds
+report barrier rounds
 note least_rounds "$(value barrier.rounds)"
 
 say "The fewest bytes of all built-in algorithms:"
@@ -33,7 +33,7 @@ measure_by algo prices collrun price allreduce --algo all -n "$P" -b "$S"
 least=$(awk '$1 ~ /^prices[.].*[.]rank_bytes$/ && (!n++ || $2 < least) \
     { least = $2 } END { print least }' "$LAB_OUT/values")
 note least_bytes "$least"
-tell prices ring.rank_bytes recursive_doubling.rank_bytes \
+report prices ring.rank_bytes recursive_doubling.rank_bytes \
     rabenseifner.rank_bytes one_shot.rank_bytes
 
 say "Few rounds or few bytes. Now see labs/03-own-plan/README.md, from See on."

@@ -20,20 +20,20 @@ compile mine "$LAB_DIR/policy.c"
 say "Messages that take up to $JITTER ms, no crash:"
 measure jitter ringctl sim ring --suspicion "$mine" --for 2s --keep-going \
     --seeds "$FIRST..$((FIRST + 99))" --faults "delay *|* 0ms..${JITTER}ms"
-tell jitter seeds false_suspicions shaken wronged
+report jitter seeds false_suspicions shaken wronged
 say "The same, and member 2 crashes:"
 measure crash ringctl sim ring --suspicion "$mine" --for 2s --silent \
     --keep-going --seeds "$FIRST..$((FIRST + 19))" \
     --faults "delay *|* 0ms..${JITTER}ms; at ${CRASH}ms crash 2"
-tell crash detected detect_ms
+report crash detected detect_ms
 
 say "A quiet network, and member 2 crashes:"
 measure quiet ringctl sim ring --suspicion "$mine" --for 2s --silent \
     --keep-going --seeds "$FIRST..$((FIRST + 4))" \
     --faults "delay *|* 0ms..2ms; at ${CRASH}ms crash 2"
-tell quiet detected detect_ms false_suspicions
+report quiet detected detect_ms false_suspicions
 
 say "pause.ring, with real processes:"
 measure script ringctl --timeout 30s --seed "$SEED" -c \
     "source \"$LAB_DIR/pause.ring\"; status"
-tell script alive epoch step
+report script alive epoch step

@@ -23,7 +23,7 @@ with_timeout "$T"
 fixed=$LAB_OUT/fixed$T.so
 measure crash ringctl sim ring --suspicion "$fixed" --silent \
     --faults "at 300ms crash 2"
-tell crash crashes suspicions views detect_ms recover_ms
+report crash crashes suspicions views detect_ms recover_ms
 at=300
 while [ "$at" -lt 320 ]; do
     run_tool ringctl sim ring --suspicion "$fixed" --silent \
@@ -39,7 +39,7 @@ say "With crashes at 300 to 319 ms: $(value earliest) to $(value latest) ms."
 say "No member crashes, but one sleeps:"
 measure sleep ringctl sim ring --suspicion "$fixed" \
     --faults "at 300ms pause 2 for 300ms"
-tell sleep false_suspicions wronged views
+report sleep false_suspicions wronged views
 note views "$(value sleep.views)"
 
 say "A jittery network without crashes and sleepers; false_suspicions appear with" \
@@ -48,7 +48,7 @@ for ms in 130 120 110 100 90; do
     with_timeout "$ms"
     measure "jitter$ms" ringctl sim ring --seeds 1..100 --for 2s \
         --suspicion "$LAB_OUT/fixed$ms.so" --faults "delay *|* 0ms..${J}ms"
-    tell "jitter$ms" false_suspicions shaken
+    report "jitter$ms" false_suspicions shaken
     if [ "$(value "jitter$ms.shaken")" = 0 ]; then
         note safe "$ms"
     fi

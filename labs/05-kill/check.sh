@@ -44,13 +44,13 @@ bomb=$LAB_DIR/bomb.faults
 note bomb.faults "$(sed 's/#.*//' "$bomb" | grep -c '[^ ]' || true)"
 measure bomb ringctl sim ring -n "$P" --unordered --without epoch-check \
     --faults "$bomb" --seed "$SEED"
-tell bomb faults overcounted at_node at_op at_chunk who has wants
+report bomb faults overcounted at_node at_op at_chunk who has wants
 measure safe ringctl sim ring -n "$P" --unordered --faults "$bomb" \
     --seed "$SEED"
-tell safe faults crashes overcounted
+report safe faults crashes overcounted
 
 say "kill.ring, with real processes:"
 measure real ringctl --timeout 30s --seed "$SEED" -c \
     "source \"$LAB_DIR/kill.ring\"; status"
-tell real alive epoch step lost doubled recoveries.0.how recoveries.0.fate \
+report real alive epoch step lost doubled recoveries.0.how recoveries.0.fate \
     recoveries.0.detected_ms recoveries.0.decided_ms recoveries.0.resumed_ms

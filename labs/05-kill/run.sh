@@ -15,7 +15,7 @@ while [ "$sent" -le $((2 * P - 2)) ]; do
     measure "sent$sent" ringctl sim ring -n "$P" \
         --faults "at $((199 + sent))500us crash $DEAD" \
         --events "$LAB_OUT/sent$sent.events"
-    tell "sent$sent" forward exclude spread kept redone fresh
+    report "sent$sent" forward exclude spread kept redone fresh
     if [ "$(value "sent$sent.forward")" = 1 ] && [ -z "$(value nth)" ]; then
         note nth "$sent"
     fi
@@ -26,7 +26,7 @@ note redone "$(value "sent$K.redone")"
 say "It is started again 50 ms later:"
 measure again ringctl sim ring -n "$P" \
     --faults "at 201500us crash $DEAD for 50ms" --for 2s
-tell again views crashes ops overcounted
+report again views crashes ops overcounted
 note views "$(value again.views)"
 
 say "The members after the first of these deaths, from the events. Their sum, if" \

@@ -23,19 +23,19 @@ if awk -f "$LAB/place.awk" -v "workers=$W" "$LAB/tensors.txt" \
     measure run collrun run "$plan" -b "$T" --seed "$SEED" \
         --events "$LAB_OUT/run.events"
     count_events run "$LAB_OUT/run.events"
-    tell run send_bytes.0 send_bytes.1 send_bytes.2 send_bytes.3 wrong
+    report run send_bytes.0 send_bytes.1 send_bytes.2 send_bytes.3 wrong
     measure sim collrun sim "$plan" -b "$T" --topo "$star"
-    tell sim time_us
+    report sim time_us
     measure ring collrun sim allreduce --algo ring --order racks -n "$W" \
         -b "$T" --topo "$star"
-    tell ring time_us
+    report ring time_us
 fi
 
 say "A training, on 1, 2 and 4 servers, and by one process:"
 for n in 1 2 4; do
     measure "ps$n" psnode train drift -n "$W" -s "$n" --replicas 1 --epochs 1 \
         --set rows=1000 --seed "$SEED" --reference
-    tell "ps$n" digest same_bits
+    report "ps$n" digest same_bits
     note "ps$n.same" 0
     [ "$(value "ps$n.same_bits")" != yes ] || note "ps$n.same" 1
 done

@@ -27,19 +27,19 @@ trained() {
 planned() {
     sh "$LAB/servers.sh" "$2" >"$LAB_OUT/servers-$2.plan"
     measure "price_$1" collrun price "$LAB_OUT/servers-$2.plan" -n "$P" -b "$S"
-    tell "price_$1" rounds rank_bytes
+    report "price_$1" rounds rank_bytes
     measure "$1" collrun sim "$LAB_OUT/servers-$2.plan" -n "$P" -b "$S" \
         --topo "$star"
-    tell "$1" time_us
+    report "$1" time_us
 }
 
 say "$W workers push and pull $F parameters of 4 bytes, $R rounds. First one" \
     "server, then four; push_keys counts parameters:"
 trained one 1
 trained four 4
-reckon one_server "one.nodes.0.push_keys/(R*F)"
-reckon four_servers "four.nodes.0.push_keys/(R*F)"
-reckon worker "four.nodes.4.push_keys/(R*F)"
+compute one_server "one.nodes.0.push_keys/(R*F)"
+compute four_servers "four.nodes.0.push_keys/(R*F)"
+compute worker "four.nodes.4.push_keys/(R*F)"
 
 star=${LAB#"$PWD"/}/star.topo
 say "$P workers, of which 1, 2 or 8 are also servers, as plans, which can be priced" \
@@ -49,13 +49,13 @@ planned two 2
 planned all "$P"
 say "A ring:"
 measure price_ring collrun price allreduce --algo ring -n "$P" -b "$S"
-tell price_ring rounds rank_bytes
+report price_ring rounds rank_bytes
 measure ring collrun sim allreduce --algo ring --order racks -n "$P" -b "$S" \
     --topo "$star"
-tell ring time_us
-reckon busiest_one "price_alone.rank_bytes/S"
-reckon busiest_all "price_all.rank_bytes/S"
-reckon ring "price_ring.rank_bytes/S"
-reckon rounds "price_ring.rounds/price_all.rounds"
-reckon incast "alone.time_us/all.time_us"
-reckon two_servers "two.time_us/(S/1G*1000000)"
+report ring time_us
+compute busiest_one "price_alone.rank_bytes/S"
+compute busiest_all "price_all.rank_bytes/S"
+compute ring "price_ring.rank_bytes/S"
+compute rounds "price_ring.rounds/price_all.rounds"
+compute incast "alone.time_us/all.time_us"
+compute two_servers "two.time_us/(S/1G*1000000)"

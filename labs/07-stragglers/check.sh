@@ -18,13 +18,13 @@ chose() {
 rounds_with() {
     measure "$1" psnode sim -n $((W + $2)) --mode "kofn:$W" --late give-up \
         --rounds 4000 --seed "$SEED"
-    tell "$1" round_s
+    report "$1" round_s
 }
 
 # waits_with NAME BOUND
 waits_with() {
     measure "$1" psnode sim -n "$W" --mode "ssp:$2" --rounds 4000 --seed "$SEED"
-    tell "$1" waited_share ahead_max
+    report "$1" waited_share ahead_max
 }
 
 backups=$(chose backups)
@@ -64,7 +64,7 @@ for i in 1 2 3; do
     say "mine.c and fixed K, draw $draw: seconds to the loss"
     trained "mine$i" "$draw" --mode bsp --straggler "$LAB_OUT/mine.so"
     trained "fixed$i" "$draw" --mode bsp,kofn:15,kofn:14,kofn:13,kofn:12
-    tell "mine$i" bsp.seconds_to_target bsp.modes
+    report "mine$i" bsp.seconds_to_target bsp.modes
     for mode in bsp kofn_15 kofn_14 kofn_13 kofn_12; do
         note "$mode.$i" "$(reached "fixed$i.$mode")"
         printf '    %-24s %s\n' "$mode" "$(value "$mode.$i")"
@@ -72,20 +72,20 @@ for i in 1 2 3; do
     note "mine.$i" "$(reached "mine$i.bsp")"
 done
 for name in mine bsp kofn_15 kofn_14 kofn_13 kofn_12; do
-    reckon "$name.sum" "$name.1+$name.2+$name.3"
+    compute "$name.sum" "$name.1+$name.2+$name.3"
 done
 few='min(kofn_13.sum,kofn_12.sum)' many='min(kofn_15.sum,kofn_14.sum)'
-reckon fixed.best "min(bsp.sum,min($few,$many))"
-tell mine sum
-tell fixed best
+compute fixed.best "min(bsp.sum,min($few,$many))"
+report mine sum
+report fixed best
 
 say "Real processes: four workers, the last one ten times slower:"
 real() {
     measure "$@" -n "$N" -s 2 -E 1 --set rows=6000 --compute 5ms --slow 3=50ms \
         --seed "$SEED"
-    tell "$1" seconds dropped lost doubled
+    report "$1" seconds dropped lost doubled
 }
 real waiting psnode train drift
 real real psnode train drift --straggler "$LAB_OUT/mine.so"
-tell real last_mode
-reckon real.wrong "real.lost+real.doubled"
+report real last_mode
+compute real.wrong "real.lost+real.doubled"

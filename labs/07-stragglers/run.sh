@@ -12,7 +12,7 @@ simulated() {
     name=$1 what=$2 prediction=$3
     shift 3
     measure "$name" psnode sim "$@"
-    tell "$name" "$what"
+    report "$name" "$what"
     note "$prediction" "$(value "$name.$what")"
 }
 
@@ -21,7 +21,7 @@ say "Rounds of 16 gradients, by 16, 17 and 18 workers, exponential times of mean
 simulated none round_s wait16 -n "$W" --mode bsp --rounds "$R"
 simulated one round_s wait17 -n 17 --mode "kofn:$W" --late give-up --rounds "$R"
 simulated two round_s wait18 -n 18 --mode "kofn:$W" --late give-up --rounds "$R"
-tell two dropped
+report two dropped
 note dropped "$(value two.dropped)"
 
 say "One of two; the late one completes a gradient that is dropped:"
@@ -41,6 +41,6 @@ say "A training with a small rate, until the loss is a thousandth:"
 measure_by mode learns psnode sim drift -n "$W" --mode "bsp,ssp:$B,asp" \
     --rounds 400 --batch 128 --target 0.001 \
     --set rate=0.02,features=64,noise=0,period=1e12
-tell learns bsp.seconds_to_target "ssp_$B.seconds_to_target" \
+report learns bsp.seconds_to_target "ssp_$B.seconds_to_target" \
     asp.seconds_to_target
-reckon sooner learns.bsp.seconds_to_target/learns.asp.seconds_to_target
+compute sooner learns.bsp.seconds_to_target/learns.asp.seconds_to_target

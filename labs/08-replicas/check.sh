@@ -12,10 +12,10 @@ say "lose.faults, acknowledged by the primary alone, then by all replicas:"
 for who in primary all; do
     measure "$who" ringctl sim servers --servers "$S" --replicas "$R" \
         --ack "$who" --seed "$SEED" --faults "$faults"
-    tell "$who" faults acked pushes_lost slots_lost takeovers
+    report "$who" faults acked pushes_lost slots_lost takeovers
 done
 
 say "spare.ring, with real processes:"
 measure spare ringctl --timeout 20s --seed "$SEED" --keep-going -c \
     "source \"$LAB_DIR/spare.ring\"; status"
-tell spare servers replicas slots_lost lost doubled op 'done'
+report spare servers replicas slots_lost lost doubled op 'done'

@@ -23,20 +23,20 @@ drift_of() {
 
 say "split.faults, without leases and acknowledged by the primary alone:"
 simulated split --without lease --ack primary --faults "$LAB_DIR/split.faults"
-tell split faults two_primaries two_ms pushes_lost stale
+report split faults two_primaries two_ms pushes_lost stale
 say "With all fences:"
 simulated whole --faults "$LAB_DIR/split.faults"
-tell whole two_primaries pushes_lost stale violations
+report whole two_primaries pushes_lost stale violations
 
 say "drift.txt: clocks with this drift, in both directions:"
 note drift.safe "$(awk '$1 == "safe" { print $2 + 0; exit }' \
     "$LAB_DIR/drift.txt")"
 # The duration of the lease and of the wait of the controllers, in ms.
-reckon drift.lease "LEASE/(1-drift.safe/100)"
-reckon drift.wait "(LEASE+MARGIN)/(1+drift.safe/100)"
-reckon more.lease "LEASE/(1-(drift.safe+1)/100)"
-reckon more.wait "(LEASE+MARGIN)/(1+(drift.safe+1)/100)"
-tell drift safe lease wait
+compute drift.lease "LEASE/(1-drift.safe/100)"
+compute drift.wait "(LEASE+MARGIN)/(1+drift.safe/100)"
+compute more.lease "LEASE/(1-(drift.safe+1)/100)"
+compute more.wait "(LEASE+MARGIN)/(1+(drift.safe+1)/100)"
+report drift safe lease wait
 # In the unit of the simulator, within its limits.
 ppm=$(value drift.safe | awk '{ d = $1 * 10000
     printf "%d", (d < 0 ? 0 : (d > 500000 ? 500000 : d)) }')
@@ -53,4 +53,4 @@ note drift.two "$two"
 say "late.faults, with all fences:"
 note late.drift "$(drift_of "$LAB_DIR/late.faults")"
 simulated late --faults "$LAB_DIR/late.faults"
-tell late drift two_primaries two_ms violation
+report late drift two_primaries two_ms violation

@@ -20,13 +20,13 @@ simulated() {
 
 say "Server 0 and worker 0 on an island:"
 simulated safe --faults "$island"
-tell safe acked two_primaries failover_ms refused stale pushes_lost
+report safe acked two_primaries failover_ms refused stale pushes_lost
 note two_safe "$(value safe.two_primaries)"
 note nobody_ms "$(value safe.failover_ms)"
 
 say "The same without leases:"
 simulated split --faults "$island" --without lease
-tell split acked two_primaries two_ms refused stale pushes_lost
+report split acked two_primaries two_ms refused stale pushes_lost
 note two_split "$(value split.two_primaries)"
 note split_ms "$(value split.two_ms)"
 
@@ -35,7 +35,7 @@ majority=0
 for dead in c0 c0,c1 c0,c1,c2; do
     simulated "dead.$dead" --controllers "$C" \
         --faults "at 300ms crash $dead for 1500ms; at 400ms crash s0"
-    tell "dead.$dead" failover_ms leaders
+    report "dead.$dead" failover_ms leaders
     if awk "BEGIN { exit !($(value "dead.$dead.failover_ms") < 100) }"; then
         majority=$((majority + 1))
     fi
@@ -46,12 +46,12 @@ say "Real processes: a server sleeps longer than its lease, and wakes:"
 measure pause ringctl --timeout 30s -c "up $W train drift --servers $S \
 --controllers 3 --epochs 40; wait step>=20; pause s0; wait servers==2; \
 resume s0; wait servers==3; status"
-tell pause epoch alive lost doubled
-reckon pause_epochs "pause.epoch-$W-$S"
+report pause epoch alive lost doubled
+compute pause_epochs "pause.epoch-$W-$S"
 
 say "The leader is killed:"
 measure lead ringctl --timeout 30s -c "up $W train drift --servers $S \
 --controllers 3 --epochs 2; wait step>=20; kill leader; \
 wait controllers==2; wait done; status"
-tell lead epoch alive controllers_alive lost doubled
-reckon leader_epochs "lead.epoch-$W-$S"
+report lead epoch alive controllers_alive lost doubled
+compute leader_epochs "lead.epoch-$W-$S"

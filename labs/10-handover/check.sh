@@ -18,7 +18,7 @@ say "A ring of $N whose members die and come back, $SHARDS shards:"
 measure deaths ringctl sim ring -n "$N" --for 1200ms \
     --faults "at ${first}500us crash 2; at ${second}500us crash 0 for 60ms; at 700500us crash 3 for 50ms" \
     --events "$LAB_OUT/deaths.events"
-tell deaths crashes views forward exclude
+report deaths crashes views forward exclude
 awk -f "$LAB/story.awk" "$LAB_OUT/deaths.events" >"$LAB_OUT/story"
 awk -f "$LAB_DIR/shards.awk" -v shards="$SHARDS" "$LAB_OUT/story" \
     >"$LAB_OUT/assigned" 2>"$LAB_OUT/shards.err" || true
@@ -27,9 +27,9 @@ awk -f "$LAB/judge.awk" -v shards="$SHARDS" "$LAB_OUT/story" \
     "$LAB_OUT/assigned" | sed 's/^/shards./' >>"$LAB_OUT/values"
 note work "$(awk '$1 == "done" { n += NF - 2 } END { print n }' \
     "$LAB_OUT/story")"
-tell shards used epochs doubled idle strange
+report shards used epochs doubled idle strange
 
 say "death.ring, with real processes:"
 measure real ringctl --timeout 40s --seed "$SEED" -c \
     "source \"$LAB_DIR/death.ring\"; status"
-tell real alive data_epoch op lost doubled
+report real alive data_epoch op lost doubled

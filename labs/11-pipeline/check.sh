@@ -18,21 +18,21 @@ say "order.pipe, a forward of $FWD ms and a backward of $BWD:"
 measure_by stage order pipebench sim "$LAB_DIR/order.pipe" \
     --forward "${FWD}ms" --backward "${BWD}ms"
 if [ "$(value order.status)" = 0 ]; then
-    tell order all.time_us all.messages 0.peak_activations 1.peak_activations \
+    report order all.time_us all.messages 0.peak_activations 1.peak_activations \
         2.peak_activations 3.peak_activations
     held=0
     for stage in 0 1 2 3; do
         held="$held + order.$stage.peak_activations"
     done
-    reckon order.held "$held"
+    compute order.held "$held"
     say "The same with real processes. The fastest of three steps counts, because" \
         "the machine may be busy:"
     measure_by stage real pipebench run "$LAB_DIR/order.pipe" --steps 3 \
         --work "sleep:$((5 * FWD))ms,$((5 * BWD))ms"
-    tell real all.time_least_us all.time_predicted_us all.peak_activations
+    report real all.time_least_us all.time_predicted_us all.peak_activations
 fi
 
 say "fill.pipe, F, I and W of $UNIT ms each:"
 measure_by stage fill pipebench sim "$LAB_DIR/fill.pipe" \
     --forward "${UNIT}ms" --input "${UNIT}ms" --weight "${UNIT}ms"
-tell fill all.time_us all.messages all.peak_activations
+report fill all.time_us all.messages all.peak_activations

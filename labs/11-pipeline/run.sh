@@ -11,13 +11,13 @@ set -eu
 simulated() {
     measure_by stage "$1" pipebench sim -s "$2" -n "$P" -m "$3" \
         --forward "${FWD}ms" --backward "${BWD}ms"
-    tell "$1.all" time_us bubble_simulated peak_activations
+    report "$1.all" time_us bubble_simulated peak_activations
 }
 
 say "GPipe with 4, 16 and 32 micro-batches, in virtual time:"
 for micros in 4 16 32; do
     simulated "gpipe$micros" gpipe "$micros"
-    reckon "bubble$micros" "100 * gpipe$micros.all.bubble_simulated"
+    compute "bubble$micros" "100 * gpipe$micros.all.bubble_simulated"
 done
 
 say "1F1B and ZB-H1, with $M:"
@@ -25,8 +25,8 @@ simulated one 1f1b "$M"
 simulated zero zb-h1 "$M"
 note held_gpipe "$(value gpipe16.all.peak_activations)"
 note held_1f1b "$(value one.all.peak_activations)"
-reckon time_1f1b 'one.all.time_us / 1000'
-reckon time_zb 'zero.all.time_us / 1000'
+compute time_1f1b 'one.all.time_us / 1000'
+compute time_zb 'zero.all.time_us / 1000'
 
 say "Pictures of all three, with 8. A row is a stage; the dots are the bubble:"
 for schedule in gpipe 1f1b zb-h1; do

@@ -69,7 +69,7 @@ judged() {
     costs=$(priced "$2" $options)
     note "$1.sent" "${costs% *}"
     note "$1.held" "${costs#* }"
-    tell "$1" sent held largest_difference
+    report "$1" sent held largest_difference
 }
 
 B=$((16 * (SEED % 4 + 1)))
@@ -85,7 +85,7 @@ else
     note net.changed 1
 fi
 measure_by what net pipebench layout "$net" --mesh "1x${T}x1" --batch "$B"
-tell net tensor.bytes parameters.bytes parameters.one_process
+report net tensor.bytes parameters.bytes parameters.one_process
 measure run pipebench layout "$net" --mesh "1x${T}x1" --batch "$B" --run \
     --data "$LAB_OUT/rows64" --steps 3 --compare --seed "$SEED"
 

@@ -18,13 +18,13 @@ trained() {
     shift
     measure "$name" pipebench layout "$net" "$@" --run --data "$rows" \
         --batch "$B" --steps 3 --compare
-    tell "$name" data_bytes tensor_bytes parameter_bytes gradient_bytes \
+    report "$name" data_bytes tensor_bytes parameter_bytes gradient_bytes \
         optimiser_bytes largest_difference
 }
 
 say "The bytes of $net in one process:"
 measure_by what one pipebench layout "$net"
-tell one parameters.one_process
+report one parameters.one_process
 S=$(value one.parameters.one_process)
 note S "$S"
 
@@ -35,14 +35,14 @@ trained first --mesh "$P" --mode zero1
 trained whole --mesh "$P" --mode sharded
 trained small --mesh "$P" --mode sharded --micro "$M"
 trained groups --mesh "$P" --mode sharded --group "$G"
-reckon data 'replicated.data_bytes/P/S'
-reckon zero1 'first.data_bytes/P/S'
-reckon sharded 'whole.data_bytes/P/S'
-reckon memory \
+compute data 'replicated.data_bytes/P/S'
+compute zero1 'first.data_bytes/P/S'
+compute sharded 'whole.data_bytes/P/S'
+compute memory \
     '(whole.parameter_bytes+whole.gradient_bytes+whole.optimiser_bytes)/S'
-reckon micro 'small.data_bytes/P/S'
-reckon hybrid 'groups.data_bytes/P/S'
+compute micro 'small.data_bytes/P/S'
+compute hybrid 'groups.data_bytes/P/S'
 
 say "And on $T ranks that share each layer:"
 trained split --mesh "1x${T}x1"
-reckon pair 'split.tensor_bytes/T'
+compute pair 'split.tensor_bytes/T'

@@ -20,7 +20,7 @@ measure order collrun sim allreduce --topo "$LAB_DIR/order.topo" --algo ring \
     --order file -b "$(value order.S)"
 note order.named "$(awk '$1 == "order" { sub(/#.*/, ""); n += NF - 1 }
     END { print n + 0 }' "$LAB_DIR/order.topo")"
-tell order named uplink_buffers uplinks_bytes time_us
+report order named uplink_buffers uplinks_bytes time_us
 if [ "$(cluster_of "$LAB_DIR/order.topo")" = \
     "$(cluster_of "$LAB/exercise/order.topo")" ]; then
     note order.changed 0
@@ -34,10 +34,10 @@ racks=$LAB/exercise/two.topo
 racks=${racks#"$PWD"/}
 measure verify collrun verify "$LAB_DIR/two.plan"
 measure price collrun price "$LAB_DIR/two.plan" -b "$(value two.S)"
-tell price rounds rank_bytes
+report price rounds rank_bytes
 measure two collrun sim "$LAB_DIR/two.plan" --topo "$racks" \
     -b "$(value two.S)"
-tell two uplink_buffers uplink_percent time_us
+report two uplink_buffers uplink_percent time_us
 if [ "$(value two.op)" = allreduce ]; then
     note two.allreduces "$(value two.ranks)"
 fi

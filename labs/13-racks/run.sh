@@ -14,7 +14,7 @@ cluster=${cluster#"$PWD"/}
 simulated() {
     measure "$1" collrun sim allreduce --topo "$cluster" --algo "$2" \
         --order "$3" -b "$4"
-    tell "$1" rounds uplink_buffers uplink_percent time_us
+    report "$1" rounds uplink_buffers uplink_percent time_us
 }
 
 say "An all-reduce of $S on $K racks of $M, uplinks $O:1. uplink_buffers is the bytes" \
@@ -28,11 +28,11 @@ note ordered "$(value near.uplink_buffers)"
 note hierarchy "$(value levels.uplink_buffers)"
 note ring_rounds "$(value near.rounds)"
 note levels_rounds "$(value levels.rounds)"
-reckon order_gain 'far.time_us/near.time_us'
-reckon levels_large 'levels.time_us/near.time_us'
+compute order_gain 'far.time_us/near.time_us'
+compute levels_large 'levels.time_us/near.time_us'
 
 say "Time is not bytes: the algorithm with the fewest bytes on its uplinks was not" \
     "the fastest. The same with $TINY:"
 simulated near_small ring racks "$TINY"
 simulated levels_small hierarchical racks "$TINY"
-reckon levels_small 'near_small.time_us/levels_small.time_us'
+compute levels_small 'near_small.time_us/levels_small.time_us'

@@ -24,7 +24,7 @@ train="psnode train lr $LAB_OUT/rows --servers $S --workers 2 --epochs 1 \
     --batch 2 --parts 2 --replicas 1"
 # shellcheck disable=SC2086 # several words
 measure even $train
-tell even hottest_server_share hottest_slot_share train_accuracy
+report even hottest_server_share hottest_slot_share train_accuracy
 show ringctl up 2 --name scales --servers "$S" --replicas 1 --mode bsp \
     --epochs 1 --batch 2 --parts 2 train lr "$LAB_OUT/rows" 2>/dev/null
 show ringctl --run scales wait 'done'
@@ -35,7 +35,7 @@ compile place "$LAB_DIR/place.c"
 # shellcheck disable=SC2086
 measure placed $train --placement "$LAB_OUT/place.so" \
     --weights "$LAB_OUT/weights"
-tell placed hottest_server_share hottest_slot_share train_accuracy
+report placed hottest_server_share hottest_slot_share train_accuracy
 if [ "$(value placed.digest)" = "$(value even.digest)" ]; then
     note placed.other_bits 0
 else
@@ -55,10 +55,10 @@ given=$(sed 's/#.*//' "$LAB_DIR/settings.txt" | tr -s ' \n' ',,' |
 note words.others "$(others "$LAB_DIR/settings.txt")"
 # shellcheck disable=SC2086
 measure plain $words
-tell plain units keys_pushed bytes_sent train_first
+report plain units keys_pushed bytes_sent train_first
 # shellcheck disable=SC2086
 measure words $words ${given:+--set "$given"}
-tell words units keys_pushed bytes_sent train_first
+report words units keys_pushed bytes_sent train_first
 sed -n 's/^words\.nearest_/    /p' "$LAB_OUT/values" | cut -c 1-76
 # Counts, of the six nearest words of each of ten, those of its family.
 note words.family "$(sed -n 's/^words\.nearest_//p' "$LAB_OUT/values" |

@@ -19,7 +19,7 @@ measure bound psnode actors cartpole --actors "$(setting actors)" \
     --queue "$(setting queue)" --batch "$(setting batch)" --jitter 1 \
     --step "$((80 + SEED % 5 * 10))us" --update 1ms \
     --updates 3000 --every 1500 --seed "$SEED"
-tell bound lag lag_worst total_busy total_dropped last_return
+report bound lag lag_worst total_busy total_dropped last_return
 
 say "messages.conf, with processes, the first of which dies:"
 note H "$((12 + SEED % 5 * 4))"
@@ -28,10 +28,10 @@ note N "$((2 + SEED % 3))"
 measure sent psnode actors cartpole --processes -n "$(value N)" --step 20us \
     --update 100us --updates 200 --fail 0@20:kill --seed "$SEED" \
     --set "hidden=$(value H),unroll=$(value U)"
-tell sent bytes_per_policy bytes_per_trajectory policies_sent trajectories_received
+report sent bytes_per_policy bytes_per_trajectory policies_sent trajectories_received
 note T "$(value sent.trajectories_received)"
 for count in policy trajectory policies; do
-    reckon "counted.$count" "$(setting "$count" messages.conf)"
+    compute "counted.$count" "$(setting "$count" messages.conf)"
 done
 
 say "targets.c, 40 updates compared with V-trace:"
@@ -42,12 +42,12 @@ if [ "$(value mine.compiled)" != 1 ]; then
 fi
 measure built psnode actors cartpole -q 24 --set rate=2 --updates 40 \
     --every 40 --seed "$SEED"
-tell built policy_loss value_loss
+report built policy_loss value_loss
 measure mine psnode actors cartpole -q 24 --set rate=2 --updates 40 \
     --every 40 --seed "$SEED" --targets "$mine"
-tell mine policy_loss value_loss
+report mine policy_loss value_loss
 
 say "And 3000 updates with a lag of 32:"
 measure far psnode actors cartpole -q 24 --set rate=2 --updates 3000 \
     --every 1500 --seed "$SEED" --targets "$mine"
-tell far lag last_return
+report far lag last_return

@@ -10,11 +10,11 @@ set -eu
 say "All ranks play and learn: $P ranks in a ring, one rank alone, and three workers" \
     "of a parameter server:"
 measure ring collrun train cartpole -n "$P" --algo ring -E 3 --seed "$SEED"
-tell ring return bytes_per_update messages_per_update test_return digest
+report ring return bytes_per_update messages_per_update test_return digest
 measure alone collrun train cartpole -n 1 -E 3 --seed "$SEED"
-tell alone digest
+report alone digest
 measure server psnode train cartpole -n 3 -E 3 --seed "$SEED"
-tell server digest
+report server digest
 note update_bytes "$(value ring.bytes_per_update)"
 note update_messages "$(value ring.messages_per_update)"
 note weights "$(printf '%s\n' "$(value ring.digest)" "$(value alone.digest)" \
@@ -24,27 +24,27 @@ say "$N actors, a queue of $Q, $B trajectories per update. First the learner is"
     "slow ($UPDATE per update), then it is fast:"
 measure slow psnode actors cartpole -n "$N" -q "$Q" -b "$B" --step "$STEP" \
     --update "$UPDATE" --seed "$SEED"
-tell slow lag lag_formula lag_worst updates_per_s total_busy last_return
+report slow lag lag_formula lag_worst updates_per_s total_busy last_return
 measure fast psnode actors cartpole -n "$N" -q "$Q" -b "$B" --step "$STEP" \
     --update 10us --seed "$SEED"
-tell fast lag lag_formula lag_worst updates_per_s total_busy last_return
+report fast lag lag_formula lag_worst updates_per_s total_busy last_return
 note lag_slow "$(value slow.lag)"
 note lag_fast "$(value fast.lag)"
 measure two psnode actors cartpole -n 2 -q 8 --step "$STEP" --update 500us \
     --set "unroll=$U" --seed "$SEED"
-tell two lag updates_per_s total_busy
+report two lag updates_per_s total_busy
 note busy "$(value two.total_busy)"
 
 say "The same with processes: all survive; then $K of them are killed after 20" \
     "updates:"
 measure processes psnode actors cartpole --processes -n "$N" -q "$Q" -b "$B" \
     --step "$STEP" --update "$UPDATE" --updates 600 --seed "$SEED"
-tell processes lag lag_formula lag_virtual lag_worst updates_per_s total_busy \
+report processes lag lag_formula lag_virtual lag_worst updates_per_s total_busy \
     policies_sent trajectories_received
 measure left psnode actors cartpole --processes -n "$N" -q "$Q" -b "$B" \
     --step 20us --update "$UPDATE" --updates 600 --every 300 --seed "$SEED" \
     --fail "$(seq -s , -f '%g@20:kill' "$K")"
-tell left lag_mean lag_formula actors_lost policies_sent trajectories_received
+report left lag_mean lag_formula actors_lost policies_sent trajectories_received
 note lag_left "$(value left.lag_mean)"
 
 say "Throughput against lag: three actors whose times vary much, and a queue of" \
@@ -52,5 +52,5 @@ say "Throughput against lag: three actors whose times vary much, and a queue of"
 for queue in 0 1 4 16; do
     measure "queue$queue" psnode actors cartpole -n 3 -q "$queue" --jitter 1 \
         --updates 4000 --seed "$SEED"
-    tell "queue$queue" lag lag_worst updates_per_s
+    report "queue$queue" lag lag_worst updates_per_s
 done

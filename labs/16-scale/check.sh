@@ -20,8 +20,8 @@ note A "$A"
 compared() {
     measure "$1" collrun sim allreduce --algo "$2" --topo "$flat" \
         --alpha "${A}us" -n "$3" -b "$S"
-    tell "$1" time_us
-    reckon "$1.ratio" "$1.time_us/T"
+    report "$1" time_us
+    compute "$1.ratio" "$1.time_us/T"
 }
 
 # formula ENTRY ALGORITHM BYTES TIME: evaluates its formula in stops.txt.
@@ -30,7 +30,7 @@ formula() {
     note S "$S"
     note T "$4"
     wrote=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/stops.txt" | tail -n 1)
-    reckon "$1" "$wrote"
+    compute "$1" "$wrote"
     printf '%s of %s bytes, %s us per message, in %s us: %s = %s ranks\n' "$2" \
         "$S" "$A" "$4" "$wrote" "$(value "$1")"
     if awk -v n="$(value "$1")" 'BEGIN { exit !(n >= 8 && n < 70000) }'; then
@@ -143,7 +143,7 @@ say "On $K racks of $M ranks, with uplinks of half a NIC:"
 measure proof collrun verify allreduce --algo "$so" -n $((K * M)) --group "$M"
 measure price collrun price allreduce --algo "$so" -n $((K * M)) --group "$M" \
     -b "$B"
-tell price rounds rank_bytes
+report price rounds rank_bytes
 
 # sizes NAME BYTES: simulates mine as NAME, the others as NAME_all, and notes the
 # least time of the others.
@@ -157,7 +157,7 @@ sizes() {
             name = $1
         }
         END { print least }' "$LAB_OUT/values")"
-    tell "$1" uplink_buffers time_us
+    report "$1" uplink_buffers time_us
     printf '    %-24s %s\n' "best built-in algorithm" "$(value "$1_best")"
 }
 sizes small4 4K
@@ -168,8 +168,8 @@ say "As real processes, and the same in virtual time:"
 measure run collrun run allreduce --algo "$so" -n 8 --group 4 -b 64K \
     --seed "$SEED"
 measure small collrun sim allreduce --algo "$so" -n 8 --group 4 -b 64K
-tell run messages wire_bytes wrong
-tell small messages total_bytes
+report run messages wire_bytes wrong
+report small messages total_bytes
 
 # ---- choices.txt ----
 
@@ -190,6 +190,6 @@ say "choices.txt, 1000 of 4K, 300 of 128K and 5 of 16M:"
 chosen 4K small4
 chosen 128K mid
 chosen 16M large
-reckon mix.time_us '1000*small4_chosen+300*mid_chosen+5*large_chosen'
-reckon mix.best '1000*min(small4.time_us,small4_best)+300*min(mid.time_us,mid_best)+5*min(large.time_us,large_best)'
-tell mix time_us best
+compute mix.time_us '1000*small4_chosen+300*mid_chosen+5*large_chosen'
+compute mix.best '1000*min(small4.time_us,small4_best)+300*min(mid.time_us,mid_best)+5*min(large.time_us,large_best)'
+report mix time_us best

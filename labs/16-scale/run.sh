@@ -21,8 +21,8 @@ timed() {
 say "$Q ranks, as processes and in virtual time. Do the counts agree?"
 measure real collrun run allreduce --algo ring -n "$Q" -b 64K
 timed virtual "$Q" 64K allreduce --algo ring
-tell real messages wire_bytes wrong
-tell virtual messages total_bytes
+report real messages wire_bytes wrong
+report virtual messages total_bytes
 note real_messages "$(value real.messages)"
 
 say "A message costs $A us, and 4 bytes almost nothing. A tour passes all ranks one" \
@@ -42,13 +42,13 @@ done
 
 say "The three again, as commands that you can type:"
 timed tour "$P" 4 broadcast --algo chain --segments 1
-reckon ring_ms '2*tour.time_us/1000'
+compute ring_ms '2*tour.time_us/1000'
 timed tree "$P" 4 allreduce --algo reduce_broadcast
-tell tree rounds time_us
+report tree rounds time_us
 note tree_rounds "$(value tree.rounds)"
 note tree_us "$(value tree.time_us)"
 timed barrier "$H" 4 barrier --algo dissemination
-tell barrier rounds time_us
+report barrier rounds time_us
 note barrier_us "$(value barrier.time_us)"
 
 say "With $S bytes per rank: the ring, and again with messages that cost nothing." \
@@ -57,19 +57,19 @@ for ranks in 80 120; do
     timed "ring$ranks" "$ranks" "$S" allreduce --algo ring
     measure "bytes$ranks" collrun sim allreduce --algo ring --topo "$flat" \
         --alpha 0us -n "$ranks" -b "$S"
-    reckon "more$ranks" "ring$ranks.time_us/bytes$ranks.time_us-1"
+    compute "more$ranks" "ring$ranks.time_us/bytes$ranks.time_us-1"
 done
-reckon even_ranks '80+40*(1-more80)/(more120-more80)'
+compute even_ranks '80+40*(1-more80)/(more120-more80)'
 printf '    %-24s %s\n' "ranks" "$(value even_ranks)"
 
 say "$W ranks, the ring and Rabenseifner's:"
 timed far "$W" "$S" allreduce --algo ring
 timed near "$W" "$S" allreduce --algo rabenseifner
-tell far rounds time_us
-tell near rounds time_us
-reckon halving_gain 'far.time_us/near.time_us'
+report far rounds time_us
+report near rounds time_us
+compute halving_gain 'far.time_us/near.time_us'
 
 say "And every rank to every other, $V ranks and $Z bytes:"
 timed one "$V" "$Z" allreduce --algo one_shot
-tell one rounds time_us
+report one rounds time_us
 note one_us "$(value one.time_us)"

@@ -17,11 +17,11 @@ say "combine.c, a random graph of M = $M pages on R = $R ranks:"
 make_program mine "$LAB/pagerank.c" "$LAB_DIR/combine.c"
 if [ "$(value mine.compiled)" = 1 ]; then
     measure dense collrun exec -n "$R" "$mine" dense "$M" "$SEED"
-    tell dense turns rank_bytes wrong kept
+    report dense turns rank_bytes wrong kept
     measure sparse collrun exec -n "$R" "$mine" sparse "$M" "$SEED"
-    tell sparse turns bytes pairs wrong
+    report sparse turns bytes pairs wrong
     measure tcp collrun exec -n "$R" --wire tcp "$mine" sparse "$M" "$SEED"
-    tell tcp bytes pairs wrong
+    report tcp bytes pairs wrong
     measure villages collrun exec -n "$P" "$mine" sparse "$N" 0
-    tell villages rank_bytes wrong
+    report villages rank_bytes wrong
 fi

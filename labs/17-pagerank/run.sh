@@ -13,7 +13,7 @@ make_program ours "$LAB/pagerank.c" "$LAB/solution/combine.c"
 # ranked NAME PROGRAM HOW
 ranked() {
     measure "$1" collrun exec -n "$P" "$LAB_OUT/$2" "$3" "$N" 0
-    tell "$1" turns rank_bytes bytes wrong kept
+    report "$1" turns rank_bytes bytes wrong kept
 }
 
 say "$N pages, $P ranks, bytes per iteration. wrong is the number of values that" \

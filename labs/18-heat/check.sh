@@ -18,13 +18,13 @@ say "halo.c, in T = $T steps on $M x $M random points:"
 make_program mine "$LAB/heat.c" "$LAB_DIR/halo.c"
 if [ "$(value mine.compiled)" = 1 ]; then
     measure strips collrun exec -n 4 "$mine" 4x1 "$M" "$T" 0 "$SEED" 0.2
-    tell strips halo_messages halo_bytes wrong
+    report strips halo_messages halo_bytes wrong
     measure tiles collrun exec -n 4 "$mine" 2x2 "$M" "$T" 0 "$SEED" 0.2
-    tell tiles halo_messages halo_bytes wrong
+    report tiles halo_messages halo_bytes wrong
     measure oblong collrun exec -n 8 "$mine" 2x4 "$M" "$T" 0 "$SEED" 0.2
-    tell oblong halo_messages halo_bytes wrong
+    report oblong halo_messages halo_bytes wrong
 
     say "The wave, with a test every $K steps:"
     measure seldom collrun exec -n "$P" "$mine" "${D}x$D" "$N" 100 "$K" 0 0.2
-    tell seldom steps looks residual_messages wrong
+    report seldom steps looks residual_messages wrong
 fi

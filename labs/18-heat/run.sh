@@ -12,7 +12,7 @@ make_program heat "$LAB/heat.c" "$LAB/solution/halo.c"
 # cut NAME SHAPE
 cut() {
     measure "$1" collrun exec -n "$P" "$ours" "$2" "$N" 100 1 0 0.2
-    tell "$1" steps halo_messages halo_bytes rank_bytes residual_messages wrong
+    report "$1" steps halo_messages halo_bytes rank_bytes residual_messages wrong
 }
 
 say "A wave on $N x $N points, $P ranks. Messages and bytes per step are of all ranks" \
@@ -24,4 +24,4 @@ note tiles "$(value by_tiles.halo_bytes)"
 note strip_messages "$(value by_strips.halo_messages)"
 note tile_messages "$(value by_tiles.halo_messages)"
 note steps "$(value by_tiles.steps)"
-reckon looking 'by_tiles.residual_messages/by_tiles.looks'
+compute looking 'by_tiles.residual_messages/by_tiles.looks'

@@ -11,7 +11,7 @@ say "groups.txt, with sixteen ranks:"
 make_program ours "$LAB/model.c" "$LAB/solution/sum.c"
 measure groups collrun exec -n 16 "$LAB_OUT/ours" \
     "$(sed 's/#.*//' "$LAB_DIR/groups.txt" | tr -d ' \n')" "seed=$SEED"
-tell groups rows_most bytes_mine error_0 error_1 error_2 error_3
+report groups rows_most bytes_mine error_0 error_1 error_2 error_3
 
 say "sum.c, with eight:"
 make_program sum "$LAB/model.c" "$LAB_DIR/sum.c"
@@ -19,5 +19,5 @@ if [ "$(value sum.compiled)" != 1 ]; then
     exit 0
 fi
 measure sum collrun exec -n "$P" "$LAB_OUT/sum" 0,0,0,1,1,2,2,3 "seed=$SEED"
-tell sum bytes_all bytes_mine messages_mine error_0 error_1 error_2 error_3
-reckon sum.errors 'sum.error_0+sum.error_1+sum.error_2+sum.error_3'
+report sum bytes_all bytes_mine messages_mine error_0 error_1 error_2 error_3
+compute sum.errors 'sum.error_0+sum.error_1+sum.error_2+sum.error_3'

@@ -13,7 +13,7 @@ say "push.c, $servers servers:"
 make_program push "$LAB/tricks.c" "$LAB_DIR/push.c"
 if [ "$(value push.compiled)" = 1 ]; then
     measure push "$LAB_OUT/push" "$servers" "$SEED"
-    tell push updates keys messages bytes bytes_in_place wrong
+    report push updates keys messages bytes bytes_in_place wrong
 fi
 
 say "add.c, four threads:"
@@ -22,5 +22,5 @@ note add.locks "$(grep -cE 'mutex|spin|sem_|rwlock|flock|futex|_lock' \
     "$LAB_DIR/add.c" || true)"
 if [ "$(value add.compiled)" = 1 ]; then
     measure add "$LAB_OUT/add" "$SEED"
-    tell add updates missing wrong
+    report add updates missing wrong
 fi

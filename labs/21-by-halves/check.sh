@@ -21,20 +21,20 @@ note N "$N"
 formula() {
     line=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/costs.txt" | tail -n 1)
     printf '    %-24s %s\n' "$1 =" "$line"
-    reckon "formula.$1" "$line"
+    compute "formula.$1" "$line"
 }
 
 # priced NAME OP ALGORITHM
 priced() {
     measure "$1" collrun price "$2" --algo "$3" -n "$P" -b "$S"
-    tell "$1" rank_bytes rank_received total_bytes
+    report "$1" rank_bytes rank_received total_bytes
 }
 
 # timed NAME OP ALGORITHM: a message takes A us, 10 us of them on its way.
 timed() {
     measure "$1" collrun sim "$2" --algo "$3" -n "$P" -b "$S" \
         --alpha "$((A - 10))us"
-    tell "$1" time_us
+    report "$1" time_us
 }
 
 say "costs.txt, with P = $P ranks, S = $S bytes, A = $A us:"
@@ -57,8 +57,8 @@ formula gather_time
 say "gather.plan, with $N ranks:"
 measure verify collrun verify "$LAB_DIR/gather.plan" -n "$N"
 measure price collrun price "$LAB_DIR/gather.plan" -n "$N" -b "${N}K"
-tell price rounds messages rank_messages total_bytes
+report price rounds messages rank_messages total_bytes
 measure plan collrun plan "$LAB_DIR/gather.plan" -n "$N"
 measure ours collrun price gather --algo binomial -n "$N" -b "${N}K"
 measure run collrun run "$LAB_DIR/gather.plan" -n "$N" -b "${N}K" --seed "$SEED"
-tell run wrong
+report run wrong

@@ -12,20 +12,20 @@ counted() {
     measure "$1" collrun run "$2" --algo "$3" -n "$P" -b "$S" \
         --events "$LAB_OUT/$1.events"
     count_events "$1" "$LAB_OUT/$1.events"
-    tell "$1" rounds messages send_bytes_max wrong
+    report "$1" rounds messages send_bytes_max wrong
 }
 
 # priced NAME OP ALGORITHM: prints the bytes that the busiest rank receives.
 priced() {
     measure "$1" collrun price "$2" --algo "$3" -n "$P" -b "$S"
-    tell "$1" rounds rank_bytes rank_received
+    report "$1" rounds rank_bytes rank_received
 }
 
 # timed NAME OP ALGORITHM: simulates a rack of 1 GiB/s; a message takes 1 us of its
 # sender and 10 us on its way.
 timed() {
     measure "$1" collrun sim "$2" --algo "$3" -n "$P" -b "$S" --alpha 1us
-    tell "$1" time_us
+    report "$1" time_us
 }
 
 say "A reduce of $P ranks, $S per rank, by halves (binomial) and at once" \

@@ -25,14 +25,14 @@ awk -v rows=256 -v features="$F" -v seed="$SEED" \
 formula() {
     line=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/costs.txt" | tail -n 1)
     printf '    %-24s %s\n' "$1 =" "$line"
-    reckon "formula.$1" "$line"
+    compute "formula.$1" "$line"
 }
 
 # trained NAME ALGORITHM
 trained() {
     measure "$1" collrun train softmax "$rows" -n "$P" --algo "$2" --epochs 2 \
         --seed "$SEED"
-    tell "$1" bytes_per_step train_loss
+    report "$1" bytes_per_step train_loss
 }
 
 # timed NAME PLAN...: a message takes A us, 10 us of them on its way.
@@ -40,7 +40,7 @@ timed() {
     name=$1
     shift
     measure "$name" collrun sim "$@" -n "$P" -b "$S" --alpha "$((A - 10))us"
-    tell "$name" time_us
+    report "$name" time_us
 }
 
 say "costs.txt, with P = $P, S = $S, A = $A us, F = $F, C = $C:"
@@ -62,6 +62,6 @@ formula ring_time
 say "reduce.plan, with $P ranks:"
 measure verify collrun verify "$LAB_DIR/reduce.plan" -n "$P"
 measure price collrun price "$LAB_DIR/reduce.plan" -n "$P" -b "$S"
-tell price rounds rank_bytes rank_received
+report price rounds rank_bytes rank_received
 timed sim "$LAB_DIR/reduce.plan"
 trained mine "$LAB_DIR/reduce.plan"

@@ -14,16 +14,16 @@ awk -v rows=512 -v features="$F" -v seed="$SEED" \
 # trained NAME ALGORITHM
 trained() {
     measure "$1" collrun train softmax "$rows" -n "$P" --algo "$2" --epochs 2
-    tell "$1" bytes_per_step train_loss steps
+    report "$1" bytes_per_step train_loss steps
 }
 
 # moved NAME ALGORITHM: prices and simulates a larger gradient.
 moved() {
     measure "$1" collrun price allreduce --algo "$2" -n "$P" -b "$S"
-    tell "$1" rounds rank_bytes rank_received
+    report "$1" rounds rank_bytes rank_received
     measure "$1_sim" collrun sim allreduce --algo "$2" -n "$P" -b "$S" \
         --alpha 1us
-    tell "$1_sim" time_us
+    report "$1_sim" time_us
 }
 
 say "The same model and rows on $P ranks, by five algorithms. bytes_per_step is the" \
@@ -35,7 +35,7 @@ trained ring ring
 trained all one_shot
 note main_total "$(value main.bytes_per_step)"
 note ring_total "$(value ring.bytes_per_step)"
-reckon gradient 'ring.bytes_per_step/2/(P-1)'
+compute gradient 'ring.bytes_per_step/2/(P-1)'
 
 say "A gradient of $S: the bytes that the busiest rank sends and receives, and the" \
     "time on a rack of 1 GiB/s:"

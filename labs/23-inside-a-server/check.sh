@@ -49,14 +49,14 @@ judged() {
     note "$1.held" "$(awk '$1 == "held" { print $2 }' "$LAB_OUT/$1.timed")"
     note "$1.room" "$3"
     note "$1.least" "$(least "$2" "$3")"
-    tell "$1" us held
+    report "$1" us held
 }
 
 say "order.topo, with a ring of its eight ranks:"
 note order.S $((8 * 65536 * (100 + SEED % 50)))
 measure order collrun sim allreduce --topo "$LAB_DIR/order.topo" --algo ring \
     --order file -b "$(value order.S)"
-tell order qpi_buffers pcie_buffers direct_buffers time_us
+report order qpi_buffers pcie_buffers direct_buffers time_us
 if [ "$(cluster_of "$LAB_DIR/order.topo")" = \
     "$(cluster_of "$LAB/exercise/order.topo")" ]; then
     note order.changed 0

@@ -17,14 +17,14 @@ ring() {
     shift
     measure "$name" collrun sim allreduce --algo ring -b "$S" \
         --topo "$topologies/server-8.topo" "$@"
-    tell "$name" qpi_buffers pcie_buffers direct_buffers time_us
+    report "$name" qpi_buffers pcie_buffers direct_buffers time_us
 }
 
 # step NAME ROWS: times the communication of a step; computing takes no time.
 step() {
     measure_by kind,what "$1" pipebench layout "$net" --mesh 2x8 --tflops 0 \
         --batch "$2" --topo "$topologies/infiniband.topo"
-    tell "$1" step.tensor.model_us step.tensor.data_us step.data.model_us \
+    report "$1" step.tensor.model_us step.tensor.data_us step.data.model_us \
         step.data.data_us step.whole.model_us step.whole.data_us
 }
 
@@ -36,18 +36,18 @@ ring poor --order ring --without direct
 note qpi "$(value file.qpi_buffers)"
 note ring_file "$(value file.time_us)"
 note ring_direct "$(value best.time_us)"
-reckon without 'poor.time_us/best.time_us'
+compute without 'poor.time_us/best.time_us'
 
 say "A network on two servers, with 4096 rows and with 512. All slices of a copy are" \
     "in one server (model), or all copies of a slice are (data):"
 step large 4096
 step small 512
-reckon inside 'large.step.tensor.model_us/K'
-reckon across 'large.step.tensor.data_us/K'
+compute inside 'large.step.tensor.model_us/K'
+compute across 'large.step.tensor.data_us/K'
 note far "$(value large.step.data.model_us)"
 note near "$(value large.step.data.data_us)"
 note large.gap "$(awk -v a="$(value large.step.whole.data_us)" \
     -v b="$(value large.step.whole.model_us)" 'BEGIN { print a - b }')"
 note small.gap "$(awk -v a="$(value small.step.whole.data_us)" \
     -v b="$(value small.step.whole.model_us)" 'BEGIN { print a - b }')"
-reckon even '512+3584*(0-small.gap)/(large.gap-small.gap)'
+compute even '512+3584*(0-small.gap)/(large.gap-small.gap)'

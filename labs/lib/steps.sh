@@ -30,8 +30,8 @@
 #                                NAME.send_bytes_max. OP: only of that op, or
 #                                of the largest
 #   value NAME                   prints a noted value
-#   reckon NAME FORMULA          notes its value, or prints its error
-#   tell NAME FIELD...           prints some of the values that measure noted
+#   compute NAME FORMULA         notes its value, or prints its error
+#   report NAME FIELD...         prints some of the values that measure noted
 #   say TEXT...                  prints a paragraph
 #
 # The learner can type a command that is shown. It is ended after $LAB_TIMEOUT
@@ -148,7 +148,7 @@ compile() {
     sed 's/^/    /' "$LAB_OUT/$1.cc"
 }
 
-tell() {
+report() {
     name=$1
     shift
     for field; do
@@ -161,7 +161,7 @@ tell() {
     done
 }
 
-reckon() {
+compute() {
     if result=$(FORMULA=$2 awk -v values="$LAB_OUT/values" \
         -f "$LAB_LIB/expr.awk" -f "$LAB_LIB/calc.awk" </dev/null); then
         note "$1" "$result"

@@ -15,8 +15,8 @@ setup() {
     : >values
 }
 
-# reckon FORMULA
-reckon() {
+# evaluate FORMULA
+evaluate() {
     FORMULA=$1 awk -v values=values -f "$LIB/expr.awk" -f "$LIB/calc.awk"
 }
 
@@ -34,7 +34,7 @@ verdict() {
 @test "formulas have the values computed by hand" {
     printf 'P 6\nS 1M\nrun.bytes 7\n' >values
     while IFS='=' read -r formula wanted; do
-        run reckon "$formula"
+        run evaluate "$formula"
         echo "$formula: $output, not $wanted"
         [ "$status" -eq 0 ]
         [ "$output" = "$wanted" ]
@@ -65,7 +65,7 @@ EOT
 @test "an invalid formula gives its reason" {
     echo 'P 6' >values
     while IFS='=' read -r formula why; do
-        run reckon "$formula"
+        run evaluate "$formula"
         echo "$formula: $output, not $why"
         [ "$status" -eq 1 ]
         [[ $output = *"$why"* ]]
