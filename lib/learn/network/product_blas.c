@@ -50,14 +50,14 @@ static void multiply(const struct gw__product *p)
 
 #else
 
-static bool available(void)
+static bool blas_is_usable(void)
 {
     return false;
 }
 
-static void run(const struct gw__product *product)
+static void multiply(const struct gw__product *p)
 {
-    (void)product;
+    (void)p;
 }
 
 #endif

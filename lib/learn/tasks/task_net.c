@@ -368,15 +368,17 @@ static void add_row_gradient(struct gw_work_item *item, size_t row,
     assert(!code);
     assert(gradients[NET]);
     add_exactly(gradients[NET], s->gradient, net->floats, share);
-    if (net->embedding)
+    if (net->embedding) {
+        assert(gradients[EMBEDDING]);
         scatter(item, row, gradients[EMBEDDING], share);
+    }
 }
 
 static void compute_net(struct gw_work_item *item, const float *const *rows,
                         float *const *gradients, struct gw_sample_sums *sums)
 {
     struct gw__loss_sum loss_sum = {0};
-    /* A unit without rows has no gradient for a sparse table. */
+    /* A work item without rows has no gradient for a sparse table. */
     for (unsigned t = 0; gradients && t < item->task->table_count; t++)
         if (gradients[t])
             memset(gradients[t], 0,
