@@ -118,7 +118,7 @@ static void record_item(struct worker_results *results,
              gw_task_compute_score(w->task, &w->sums).loss);
 }
 
-/* A held unit counts when the next one is granted. */
+/* A held item counts when the next one is granted. */
 static enum gw_err train_work_items(struct ps_worker *w,
                                     struct worker_results *results,
                                     struct gw_error *why)

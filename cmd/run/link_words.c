@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Microseconds, the unit of the request. */
+/* Microseconds, the item of the request. */
 static enum gw_err parse_time(const char *text, json_int_t *value,
                               struct gw_error *why)
 {

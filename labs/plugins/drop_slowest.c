@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A policy for stragglers: rounds do not wait for a worker whose recent units took
- * more than twice as long as those of the median worker. So with n workers, s of
- * them slow, the mode becomes kofn:(n - s), and kofn:n, which is bsp, when they
- * have recovered. Meant for as many parts as workers.
+ * A policy for stragglers: rounds do not wait for a worker whose recent items
+ * took more than twice as long as those of the median worker. So with n
+ * workers, s of them slow, the mode becomes kofn:(n - s), and kofn:n, which is
+ * bsp, when they have recovered. Meant for as many parts as workers.
  *
  *     cc -shared -fPIC -I lib/include -o drop.so labs/plugins/drop_slowest.c
  *     psnode sim --workers 8 --slow 0:5 --straggler ./drop.so

@@ -109,7 +109,7 @@ struct board {
     char raft[CONTROLLERS][32];
     char wire[8];
     bool no_dedupe;      /* servers skip the deduplication */
-    bool works_in_items; /* workers also work in units */
+    bool works_in_items; /* workers also work in items */
     bool aggregate;      /* and send by an aggregator that one of them hosts */
     struct failpoint_command commands[CONTROLLERS];
     _Atomic uint64_t hold; /* workers must rest; 0: they work */

@@ -155,7 +155,7 @@ static enum gw_err pull_own(struct worker *w, struct gw_error *why)
     return err;
 }
 
-/* The previous unit is done, and committed for all slots. */
+/* The previous item is done, and committed for all slots. */
 static enum gw_err do_item(struct worker *w, struct gw_error *why)
 {
     struct gw_ps_work work;

@@ -3,7 +3,7 @@
  * Check writes the location of each successful assertion to a file, so that it
  * can report where a test crashed. In loops over millions of elements these
  * writes take most of the time of a test, so only the first of each millisecond
- * is written: unit is linked with --wrap=_mark_point.
+ * is written: item is linked with --wrap=_mark_point.
  */
 #include <time.h>
 

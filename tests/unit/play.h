@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Simulations of the clock (lib/ps/clock/clock_sim.h) for tests. They run one
- * after the other, with times in the units of psnode sim.
+ * after the other, with times in the items of psnode sim.
  */
 #ifndef TESTS_PLAY_H
 #define TESTS_PLAY_H

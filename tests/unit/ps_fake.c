@@ -245,7 +245,7 @@ static void send_reply(const struct fake_mail *to, struct reply *r)
     free(r->values);
 }
 
-/* Commands: the clock always grants unit 7, a directory is known, then saved.
+/* Commands: the clock always grants item 7, a directory is known, then saved.
  */
 static void answer_command(struct reply *r, const struct fake_mail *mail,
                            const struct gw__ps_head *head)

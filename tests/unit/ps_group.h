@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Workers that come, request units from a clock, finish them, die and come
+ * Workers that come, request items from a clock, finish them, die and come
  * back, by a seed; and the invariants of the clock's commits. Each commit is of
- * a unit that was granted, no unit is committed or dropped twice, and rounds
+ * an item that was granted, no item is committed or dropped twice, and rounds
  * are committed in the order of parts.
  */
 #ifndef TESTS_PS_GROUP_H
@@ -24,7 +24,7 @@ struct ps_group {
     struct gw_rng rng;
     struct hand hands[GROUP];
     uint64_t incarnations;
-    /* The units granted to each process, with their work. */
+    /* The items granted to each process, with their work. */
     struct {
         struct gw__work_item item;
         struct gw_ps_work work;

@@ -106,7 +106,7 @@ void net_drain(struct net *net, unsigned ms);
 unsigned net_push(struct net *net, unsigned worker, unsigned table,
                   const uint64_t *keys, size_t count, const float *values,
                   uint64_t clock);
-/* Outside of units; pulls the result into the values. */
+/* Outside of items; pulls the result into the values. */
 unsigned net_push_pull(struct net *net, unsigned worker, unsigned table,
                        const uint64_t *keys, size_t count, const float *values);
 unsigned net_pull(struct net *net, unsigned worker, unsigned table,

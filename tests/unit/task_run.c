@@ -189,7 +189,7 @@ void task_expect_parts(struct task_run *run, uint64_t batch, unsigned parts)
     struct gw_table_store *parted, *whole;
     struct gw_sample_sums a, b;
     push_all(run, batch, parts, &parted, &a);
-    push_all(run, batch, 1, &whole, &b); /* `run->unit` remains at this batch */
+    push_all(run, batch, 1, &whole, &b); /* `run->item` remains at this batch */
     ck_assert_uint_eq(a.rows, b.rows);
     ck_assert_uint_eq(a.samples, b.samples);
     ck_assert_uint_eq(a.right, b.right);

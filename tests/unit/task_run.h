@@ -31,7 +31,7 @@ void task_end(struct task_run *run);
 /* As task_end, and removes the files. */
 void task_clean(struct task_run *run);
 
-/* Prepares a unit, and pulls its rows to run->rows. */
+/* Prepares an item, and pulls its rows to run->rows. */
 void task_pull(struct task_run *run, const struct gw_work_item_id *id);
 struct gw_sample_sums task_compute(struct task_run *run, bool gradients);
 /* Trains epochs [first, end) and returns the score over them. */

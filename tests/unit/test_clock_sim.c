@@ -118,7 +118,7 @@ END_TEST
 
 /* ---- without rounds ---- */
 
-/* Between two units of worker i come N - N_i updates of others for its N_i own:
+/* Between two items of worker i come N - N_i updates of others for its N_i own:
  * weighted by N_i / N that is n - 1, for any speeds. */
 START_TEST(asp_sees_n_minus_1_less)
 {
@@ -138,7 +138,7 @@ START_TEST(asp_sees_n_minus_1_less)
 }
 END_TEST
 
-/* Each at its own pace: (n - 1 + 1/s) units in a second. */
+/* Each at its own pace: (n - 1 + 1/s) items in a second. */
 START_TEST(asp_adds_up_paces)
 {
     struct gw__clock_sim r = play_how(4, "asp", 1000);

@@ -19,7 +19,7 @@ Suite *suite_ps_client_items(void);
 
 static float out[CLUSTER_KEYS];
 
-/* ---- units ---- */
+/* ---- items ---- */
 
 struct trainee {
     pthread_t thread;
@@ -87,7 +87,7 @@ START_TEST(each_work_item_counts_once)
 }
 END_TEST
 
-/* One worker dies in the middle of a unit, after its push: the unit is done by
+/* One worker dies in the middle of an item, after its push: the item is done by
  * another worker, as if it had not begun. */
 START_TEST(the_item_of_a_dead_worker_is_done_by_another)
 {

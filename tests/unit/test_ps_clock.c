@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The clock of a group, as a specification: whichever workers come, die and
- * come back (ps_group.h), each unit of the plan is closed exactly once; ssp
- * keeps its bound; kofn drops late units, once.
+ * come back (ps_group.h), each item of the plan is closed exactly once; ssp
+ * keeps its bound; kofn drops late items, once.
  */
 #include "ps_group.h"
 
@@ -214,7 +214,7 @@ static unsigned check_left_out(const struct ps_group *c, uint64_t seed,
     return zero;
 }
 
-/* The mode may change at any time; each unit is still closed once. */
+/* The mode may change at any time; each item is still closed once. */
 START_TEST(modes_change)
 {
     static struct ps_group c;
@@ -241,7 +241,7 @@ START_TEST(modes_change)
 END_TEST
 
 /* The loss is 3 in epoch 0 and 2 in epoch 1, which is therefore the last epoch
- * for all workers. Every unit that was assigned is closed once. */
+ * for all workers. Every item that was assigned is closed once. */
 START_TEST(stops_after_the_epoch_that_meets_the_condition)
 {
     static struct ps_group c;
@@ -307,7 +307,7 @@ START_TEST(drop_makes_up_by_the_scale)
 }
 END_TEST
 
-/* Without a plan: a round is one unit of each worker that has requested one. */
+/* Without a plan: a round is one item of each worker that has requested one. */
 START_TEST(rounds_without_a_plan)
 {
     static struct ps_group c;
@@ -395,7 +395,7 @@ START_TEST(refusals_change_nothing)
 }
 END_TEST
 
-/* After a restore no earlier worker is alive, and each unit is still closed
+/* After a restore no earlier worker is alive, and each item is still closed
  * once. */
 START_TEST(fresh_after_a_restore)
 {

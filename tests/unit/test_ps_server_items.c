@@ -53,7 +53,7 @@ static void fill(uint64_t keys[KEYS], float values[KEYS], uint64_t batch,
 struct runner {
     unsigned request;
     uint64_t finished;
-    uint64_t closed; /* the commits before its last unit */
+    uint64_t closed; /* the commits before its last item */
     bool ended;
     unsigned push;
     enum { REQUESTS, PUSHES } state;
@@ -153,7 +153,7 @@ static void check_result(struct net *net, unsigned table)
 }
 
 /* The same bits for any number of servers, workers and replicas, with a bad
- * network, and when a worker dies in the middle of a unit. */
+ * network, and when a worker dies in the middle of an item. */
 START_TEST(bsp_is_the_same_everywhere)
 {
     unsigned seed = (unsigned)_i, servers = 1 + seed % 3;

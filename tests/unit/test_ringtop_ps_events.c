@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The live view of parameter servers from the events of a recording, without a
- * status: slots that move, are taken over or are lost; workers and their units.
+ * status: slots that move, are taken over or are lost; workers and their items.
  */
 #include "scene.h"
 
@@ -143,7 +143,7 @@ START_TEST(others_go_on_without_a_worker)
     const struct failover *f = &scene.state->failovers.list[0];
     feed_start();
     tape_add(&scene.tape, GW_EV_MEMBER, 2, GW_MEMBER_DEAD);
-    works(0, 2, 1); /* a repetition: no unit is finished */
+    works(0, 2, 1); /* a repetition: no item is finished */
     feed();
     ck_assert(f->reached[DECLARED_DEAD] && !f->reached[RESUMED]);
     works(1, 2, 0);
@@ -160,7 +160,7 @@ START_TEST(staleness_is_counted)
     feed_start();
     works(1, 9, 1000);
     works(1, 10, -1);                                    /* invalid */
-    tape_add(&scene.tape, GW_EV_CLOCK, 1, 0)->step = 11; /* not a unit */
+    tape_add(&scene.tape, GW_EV_CLOCK, 1, 0)->step = 11; /* not an item */
     scene.tape.events[scene.tape.count - 1].op = GW_NONE;
     feed();
     const uint64_t *seen = ps_staleness(&scene.state->ps);

@@ -20,7 +20,7 @@ static void feed(void)
     fed = scene.tape.count;
 }
 
-/* The worker gets a part of this batch; its clock counts the units before. */
+/* The worker gets a part of this batch; its clock counts the items before. */
 static void grant(unsigned worker, unsigned clock, unsigned batch,
                   unsigned part)
 {

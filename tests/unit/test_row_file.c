@@ -208,7 +208,7 @@ static void add(struct gw__row_spool *spool, const char *text)
                      GW_OK);
 }
 
-/* The stream is cut anywhere, with comments; a unit waits until its rows are
+/* The stream is cut anywhere, with comments; an item waits until its rows are
  * complete. */
 START_TEST(rows_of_a_stream_are_read_as_they_come)
 {

@@ -130,7 +130,7 @@ START_TEST(nonsense_is_refused)
 }
 END_TEST
 
-/* Modes may change to any other at any time: each unit of the plan is closed
+/* Modes may change to any other at any time: each item of the plan is closed
  * once or dropped, and the run ends. */
 static struct gw_ps_mode wander(const struct gw_straggler_round *round)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A supervisor's counters of parameter servers: units against the plan, slots
+ * A supervisor's counters of parameter servers: items against the plan, slots
  * and their replicas, data epochs, recoveries of servers.
  */
 #include "run/supervisor/supervisor_parts.h"
@@ -77,7 +77,7 @@ static void plan(enum gw_ps_mode_kind kind, unsigned bound)
         .plan = {.epochs = 10, .batches = 5, .parts = 4, .workers = WORKERS}};
 }
 
-/* ---- units ---- */
+/* ---- items ---- */
 
 START_TEST(what_is_in_progress_is_not_lost)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sparse linear models over tables, and the code common to all tasks: units,
+ * Sparse linear models over tables, and the code common to all tasks: items,
  * evaluation in chunks, tables in this process.
  */
 #include "task_run.h"

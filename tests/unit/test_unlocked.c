@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads that write the rows of one unit without locks (learn/unlocked.h): all
+ * Threads that write the rows of one item without locks (learn/unlocked.h): all
  * samples are computed once, every update of a row is counted, and lost updates
  * show. Where none is lost, the gradients are those of one thread.
  */

@@ -342,7 +342,7 @@ START_TEST(many_parts_stay_finite)
 }
 END_TEST
 
-/* A single hogwild thread equals a run of units, except for rounding. */
+/* A single hogwild thread equals a run of items, except for rounding. */
 START_TEST(hogwild_alone_is_the_sequence)
 {
     struct gw_hogwild *hogwild;

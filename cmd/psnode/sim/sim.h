@@ -4,7 +4,7 @@
  * (lib/ps/clock/clock_sim.h), with workers whose times are random. The parts:
  *
  *   sim.c         options, and one simulation per mode
- *   sim_times.c   the times of units: distributions, and slow workers
+ *   sim_times.c   the times of items: distributions, and slow workers
  *   sim_learn.c   a model: gradients from the parameters of that time
  *   sim_rows.c    the output
  */
@@ -27,7 +27,7 @@ struct sim_time {
     double a_ns, b; /* b in nanoseconds; for PARETO a number */
 };
 
-/* Workers first to last take `times` as long, for units that begin in
+/* Workers first to last take `times` as long, for items that begin in
  * [from_ns, until_ns). */
 struct sim_slow {
     unsigned first, last;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Training during a simulation. When a unit is granted, its rows are pulled
+ * Training during a simulation. When an item is granted, its rows are pulled
  * from tables in this process, and its gradients computed from them, like those
  * of a worker that pulls the state closed at that time. They wait until a
  * closing applies or drops them, as servers hold them back. A closing is one
- * update: the sum of its units in its order, times its scale. So only the time
+ * update: the sum of its items in its order, times its scale. So only the time
  * is simulated.
  */
 #include "sim.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The push of a worker in one unit; count 0: none. */
+/* The push of a worker in one item; count 0: none. */
 struct pushed {
     struct {
         uint64_t *keys;
@@ -28,12 +28,12 @@ struct sim_learn {
     unsigned table_count;
     struct gw_table_store *store;
     struct gw_work_item *item;
-    float *rows[GW_TASK_TABLES_MAX]; /* of the unit, */
+    float *rows[GW_TASK_TABLES_MAX]; /* of the item, */
     size_t room[GW_TASK_TABLES_MAX]; /* floats */
-    /* By worker and the number of its unit: at most one per part waits. */
+    /* By worker and the number of its item: at most one per part waits. */
     struct pushed pushed[GW_PS_NODES][GW_PS_NODES];
 
-    uint64_t closed, each; /* units; and the interval of evaluations */
+    uint64_t closed, each; /* items; and the interval of evaluations */
     struct sim_point points[SIM_POINTS_MAX];
     unsigned point_count;
 };
@@ -116,7 +116,7 @@ void sim_learn_destroy(struct sim_learn **learn)
     *learn = NULL;
 }
 
-/* ---- a unit ---- */
+/* ---- an item ---- */
 
 static enum gw_err pull(struct sim_learn *learn, unsigned t,
                         struct pushed *pushed, struct gw_error *why)

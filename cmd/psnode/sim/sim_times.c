@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The times of units. Draws by inversion, u uniform in (0, 1]:
+ * The times of items. Draws by inversion, u uniform in (0, 1]:
  *
  *     uniform   a + (b - a) u
  *     exp       -a ln u

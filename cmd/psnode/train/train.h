@@ -23,10 +23,10 @@
 
 /* ---- train_run.c ---- */
 
-/* Delays of workers: they sleep in each unit. */
+/* Delays of workers: they sleep in each item. */
 struct train_delays {
     bool is_set;
-    bool random; /* drawn for each unit: exponential, with this mean */
+    bool random; /* drawn for each item: exponential, with this mean */
     uint64_t ns[RUN_WORKERS_MAX];
 };
 
@@ -124,7 +124,7 @@ double train_staleness_mean(const json_t *status);
 
 /* ---- other kinds of train ---- */
 
-/* One worker is `times` slower than the others, whose units take compute_ns;
+/* One worker is `times` slower than the others, whose items take compute_ns;
  * each mode runs until it is done, but at most for a limit (0: no limit). */
 struct train_compare {
     struct train_spec *spec;
@@ -132,7 +132,7 @@ struct train_compare {
     double times;
 };
 int train_compare(const struct train_compare *compare);
-/* Units take compute_ns on average; `target` NaN: the final loss of S = 0. */
+/* Items take compute_ns on average; `target` NaN: the final loss of S = 0. */
 int train_sweep(struct train_spec *spec, uint64_t compute_ns, double target);
 
 /* word2vec: the nearest words of ten common ones, from a snapshot of the

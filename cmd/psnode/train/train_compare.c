@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * psnode train --compare modes: bsp, ssp:2, asp and kofn:n-1 in turn, with n
- * workers of which the last is s times slower. If a unit takes the others t,
+ * workers of which the last is s times slower. If an item takes the others t,
  *
- *     bsp       n units in s t          n / (s t)
+ *     bsp       n items in s t          n / (s t)
  *     ssp:S     in the long run as bsp  n / (s t)
- *     kofn:K    K units in t            K / t              K s / n of bsp
+ *     kofn:K    K items in t            K / t              K s / n of bsp
  *     asp       each at its own pace    (n - 1 + 1/s) / t  (n s - s + 1) / n
  *
  * which is 1 : 1 : 3 : 3.25 for n = s = 4 and K = 3. A rate is measured between
- * the first and the last status with counted units, so it includes neither
+ * the first and the last status with counted items, so it includes neither
  * start nor end.
  *
  * Loss over time: the newest losses of all workers in each status, averaged
@@ -36,7 +36,7 @@ struct curve_point {
 struct lane {
     char mode[16], name[LANE_NAME_MAX], header[LANE_NAME_MAX];
     double theory;
-    uint64_t began_ns, limit_ns; /* began: the first unit */
+    uint64_t began_ns, limit_ns; /* began: the first item */
     struct curve_point *points;
     unsigned point_count;
     int64_t dropped, staleness;
@@ -69,7 +69,7 @@ static bool on_status(void *context, const json_t *status)
     return !lane->limit_ns || now_ns - lane->began_ns < lane->limit_ns;
 }
 
-/* Units per second; NaN: it ended before it could be measured. */
+/* Items per second; NaN: it ended before it could be measured. */
 static double rate_of(const struct lane *lane)
 {
     if (lane->point_count < 2)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The rows and notes of a run: one row per epoch of the data as soon as all its
- * units are done; then the result. In a table, which a person reads, a note may
+ * items are done; then the result. In a table, which a person reads, a note may
  * have more text than its number.
  */
 #include "train.h"

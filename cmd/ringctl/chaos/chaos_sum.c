@@ -28,7 +28,7 @@ static json_int_t number(const json_t *status, const char *name)
     return json_integer_value(json_object_get(status, name));
 }
 
-/* Waits for some more ops or units. */
+/* Waits for some more ops or items. */
 static enum gw_err await_more(struct gw_error *why)
 {
     json_t *status, *answer = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * clocks: the workers of parameter servers, the number of finished units, and
- * the staleness of pulls: the histogram counts units by the clocks that their
+ * clocks: the workers of parameter servers, the number of finished items, and
+ * the staleness of pulls: the histogram counts items by the clocks that their
  * worker was ahead of the slowest when they were granted.
  */
 #include "ringctl/request.h"

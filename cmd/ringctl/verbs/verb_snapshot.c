@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * snapshot and mode: tasks that one worker executes between two of its units,
+ * snapshot and mode: tasks that one worker executes between two of its items,
  * while all others continue: a snapshot of the parameter servers, and a change
  * of the workers' synchronisation mode.
  */

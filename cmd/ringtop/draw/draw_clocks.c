@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The workers' clocks: how many units each has finished, how far it is ahead of
- * the slowest, and its current unit. Below them, the staleness of pulled data:
- * units by the number of clocks that their worker was ahead.
+ * The workers' clocks: how many items each has finished, how far it is ahead of
+ * the slowest, and its current item. Below them, the staleness of pulled data:
+ * items by the number of clocks that their worker was ahead.
  *
- *     worker state   clock         ahead unit         phase   waited units/s
+ *     worker state   clock         ahead item         phase   waited items/s
  *         w0 alive      41 ███        2  e1 b10 p3/4  compute    12%    24.6
  *         w1 alive      39 █          0  e1 b10 p1/4  wait       60%     9.8
- *     -- staleness of 123 units: bsp, closed 40, redone 1 ------------
+ *     -- staleness of 123 items: bsp, closed 40, redone 1 ------------
  *       0 ██████████████████ 100
  *       1 ████ 23
  */

@@ -9,7 +9,7 @@
  * the interrupted op, the newest of those decided on; if there was none, when a
  * first op has ended. Parameter servers decide nothing: they have resumed when
  * every slot of the dead server is served again, or, after a worker's death,
- * when another worker has finished a unit (ps_gone.c).
+ * when another worker has finished an item (ps_gone.c).
  */
 #ifndef RINGTOP_FAILOVER_H
 #define RINGTOP_FAILOVER_H

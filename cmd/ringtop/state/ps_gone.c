@@ -3,7 +3,7 @@
  * Members of parameter servers that have gone, and the end of their failovers:
  *
  *   a server   when every slot that it served is served by another one
- *   a worker   when another one has finished a unit, since it may have been
+ *   a worker   when another one has finished an item, since it may have been
  *              waiting for the dead one's; at once if that had none
  *
  * Both depend on the state, not on a certain event. Events and statuses

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The view's state of a run of parameter servers: the server of each slot, the
- * unit of each worker, and the staleness.
+ * item of each worker, and the staleness.
  *
  * It has two sources. Events (MEMBER, SLOT, CLOCK) report changes; a recording
  * has nothing else. The status of a live run, requested several times a second,
  * has the same and more: the contents and counters of servers, the count of
- * units, the histogram, recoveries. Both use the same few functions, so that
+ * items, the histogram, recoveries. Both use the same few functions, so that
  * their order does not matter.
  *
  * Workers and servers are numbered separately here; a node of the events is
@@ -47,11 +47,11 @@ struct ps_worker_state {
     bool known;
     char state[PS_WORD], phase[PS_WORD];
     uint64_t gone_ns, gone_epoch;
-    bool passed;  /* gone; and another worker has finished a unit since, or it
+    bool passed;  /* gone; and another worker has finished an item since, or it
                      had none */
-    bool clocked; /* it has asked for a unit */
+    bool clocked; /* it has asked for an item */
     uint64_t clock;
-    bool in_hand; /* it has a unit: */
+    bool in_hand; /* it has an item: */
     uint64_t epoch, batch;
     unsigned part, parts;         /* parts 0: unknown */
     double waited;                /* share of its time; NaN */
@@ -83,7 +83,7 @@ struct ps_round {
     uint64_t pushed, done; /* parts as bits; a part may be both */
 };
 
-/* The count of units, by the clock of the servers. */
+/* The count of items, by the clock of the servers. */
 struct ps_clock {
     bool reported; /* by a status */
     char mode[24];
@@ -110,7 +110,7 @@ struct ps_members {
     struct ps_worker_state workers[PS_WORKERS];
     struct ps_slot slots[GW_PS_SLOTS_MAX];
     struct ps_clock clock;
-    /* Without a status: staleness of the units that were in events, which are
+    /* Without a status: staleness of the items that were in events, which are
      * not all. */
     uint64_t seen[GW_PS_STALENESS_MAX + 1];
     struct ps_request requests[PS_REQUESTS];
@@ -141,7 +141,7 @@ void ps_end_failovers(const struct ps_members *ps, struct failovers *failovers,
 
 void ps_request_begins(struct ps_members *ps, const struct gw_event *event);
 void ps_request_ends(struct ps_members *ps, const struct gw_event *event);
-/* The worker's unit has ended: it has finished it or has gone; `worker` is its
+/* The worker's item has ended: it has finished it or has gone; `worker` is its
  * present state. */
 void ps_round_work_item(struct ps_members *ps,
                         const struct ps_worker_state *before,
@@ -181,7 +181,7 @@ void ps_set_role(struct ps_members *ps, unsigned slot, unsigned server,
 /* An event or a status reports that it has gone; the first report counts. */
 void ps_server_goes(struct ps_members *ps, unsigned server, uint64_t now_ns);
 void ps_worker_goes(struct ps_members *ps, unsigned worker, uint64_t now_ns);
-/* The worker has finished a unit. */
+/* The worker has finished an item. */
 void ps_work_item_finished(struct ps_members *ps, unsigned worker);
 /* Finds slots that no server has any more, and writes a line about them. */
 void ps_find_lost_slots(struct ps_members *ps, uint64_t now_ns,

@@ -2,7 +2,7 @@
  *
  * Requests between workers and servers, and the states of the parts of the
  * newest batch. A part is assigned when a worker has received it, pushed when
- * all its pushes are answered, and done when its worker has got another unit. A
+ * all its pushes are answered, and done when its worker has got another item. A
  * part of a worker that has gone is free again.
  */
 #include "ps_members.h"

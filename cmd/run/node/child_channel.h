@@ -144,12 +144,12 @@ enum { EPOCHS_REPORTED = 4 };
 
 /* A worker of parameter servers. */
 struct worker_status {
-    bool computing; /* else it waits for its next unit */
+    bool computing; /* else it waits for its next item */
     struct gw_ps_work work_item;
     uint64_t items;             /* finished, by this process */
-    uint64_t worked_ns;         /* since it first asked for a unit */
+    uint64_t worked_ns;         /* since it first asked for an item */
     uint64_t model_keys;        /* the possible number */
-    uint64_t item_keys;         /* of the newest unit */
+    uint64_t item_keys;         /* of the newest item */
     uint64_t data_bytes;        /* of training rows, read for training */
     struct gw_ps_counts counts; /* of this connection */
     struct epoch_status

@@ -148,7 +148,7 @@ static void catch_sigterm(int wake_fd)
 }
 
 /* Main handles leaving, unless the node is still joining: other members do not
- * expect it yet. A worker may be waiting for others; they finish its unit. */
+ * expect it yet. A worker may be waiting for others; they finish its item. */
 static void see_to_leaving(struct node *node)
 {
     pthread_mutex_lock(&node->lock);

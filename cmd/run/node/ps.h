@@ -3,7 +3,7 @@
  * Shared by workers and servers of parameter servers, and the parts of a
  * worker:
  *
- *   ps_worker.c   its lives: connected, tables and plan made, unit after unit
+ *   ps_worker.c   its lives: connected, tables and plan made, item after item
  *   ps_work_item.c one work item: keys, pull, compute, push
  *   ps_evaluate.c    the finished model: scores, and a digest of all weights
  *   ps.c          shared functions
@@ -41,7 +41,7 @@ GW_MUST_CHECK enum gw_err ps_digest(const struct gw_task *task,
 struct ps_table {
     unsigned number; /* the servers' */
     unsigned width;
-    float *rows, *gradients; /* of the unit */
+    float *rows, *gradients; /* of the item */
     size_t room;             /* floats each */
 };
 
@@ -55,11 +55,11 @@ struct ps_worker {
     unsigned table_count;
     struct ps_table tables[GW_TASK_TABLES_MAX];
     bool open;           /* this connection has made tables and plan */
-    bool done, diverged; /* no units are left */
-    bool holds;          /* a unit, with these sums: */
+    bool done, diverged; /* no items are left */
+    bool holds;          /* an item, with these sums: */
     struct gw_ps_work work;
     struct gw_sample_sums sums;
-    uint64_t began_ns;          /* when it first asked for a unit; 0: not yet */
+    uint64_t began_ns;          /* its first request for an item; 0: none */
     struct gw_ps_counts before; /* of former connections */
 };
 

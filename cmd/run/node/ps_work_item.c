@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * One work item: the keys that its samples need are pulled, the gradients of
- * their rows pushed. Memory holds the rows of the unit, not of the whole model.
+ * their rows pushed. Memory holds the rows of the item, not of the whole model.
  */
 #include "ps.h"
 

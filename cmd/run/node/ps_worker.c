@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The lives of a worker of parameter servers. It connects, makes tables and
- * plan (or finds them made), and does unit after unit, as the servers' clock
+ * plan (or finds them made), and does item after item, as the servers' clock
  * grants them. A worker that is declared dead while it sleeps or is cut off
  * learns so by GW_ECLOSED, and connects again as a new incarnation. Other
- * workers do the unit that it had begun.
+ * workers do the item that it had begun.
  *
- *     start --> joining --> member: next, unit, next, unit ... done --> idle
+ *     start --> joining --> member: next, item, next, item ... done --> idle
  *                 ^           | declared dead
  *                 +-----------+
  *
- * A unit counts when the request for the next one is answered. Its sums go into
- * the note then, so the curve omits the last unit of a worker that dies.
+ * An item counts when the request for the next one is answered. Its sums go
+ * into the note then, so the curve omits the last item of a worker that dies.
  */
 #include "ps.h"
 
@@ -194,7 +194,7 @@ static void emit(struct ps_worker *w, enum gw_event_kind kind, uint64_t step,
     gw_emit(event_queue_sink(w->node->queue), &event);
 }
 
-/* The clock has confirmed the unit that it held. */
+/* The clock has confirmed the item that it held. */
 static void finish_work_item(struct ps_worker *w)
 {
     struct node *node = w->node;
@@ -224,7 +224,7 @@ static void finish_work_item(struct ps_worker *w)
         emit(w, GW_EV_LOSS, step, llround(score.loss * 1e9));
 }
 
-/* ---- the loop over units ---- */
+/* ---- the loop over items ---- */
 
 static enum gw_err next_work_item(struct ps_worker *w, struct gw_error *why)
 {
@@ -326,7 +326,7 @@ static void end_ps(struct ps_worker *w, bool politely)
     w->open = w->holds = false;
 }
 
-/* A push contained a NaN or infinity: other workers do its unit, until all have
+/* A push contained a NaN or infinity: other workers do its item, until all have
  * diverged. */
 static enum gw_err stay_diverged(struct ps_worker *w,
                                  const struct gw_error *why)

@@ -158,7 +158,7 @@ static enum gw_err order_parts(const struct run_options *run,
     return GW_OK;
 }
 
-/* The threads of a worker write the rows of its unit without locks. That is
+/* The threads of a worker write the rows of its item without locks. That is
  * refused where it breaks a promise or where there are no such rows. */
 static enum gw_err check_hogwild(const struct settings *settings,
                                  const struct gw_ps_mode *mode,

@@ -97,7 +97,7 @@ struct child {
 struct epoch_sums {
     uint64_t items;
     struct gw_sample_sums sums;
-    uint64_t ended_ns; /* when its newest unit was reported */
+    uint64_t ended_ns; /* when its newest item was reported */
 };
 
 /* A task that one worker does for the run: one at a time. */
@@ -196,7 +196,7 @@ struct run {
      * NULL: none yet. */
     struct child *evaluates, *scribe;
     struct directive directive;
-    uint64_t work_ns; /* when the first unit was reported */
+    uint64_t work_ns; /* when the first item was reported */
     struct reported_state reported;
     struct policy policy;       /* of placement */
     uint64_t placement_servers; /* the servers last passed to it, as bits */

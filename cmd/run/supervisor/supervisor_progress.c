@@ -4,14 +4,14 @@
  *
  * For parameter servers, `lost` and `doubled` count work items: the clock's
  * count against the plan. Of epochs * batches batches, each in parts, every
- * part is applied once (`units`), except the parts without which kofn closed a
+ * part is applied once (`work_items`), except the parts without which kofn closed a
  * round and those that a mode with +drop omitted when their worker died
  * (`skipped`):
  *
  *     expected = parts of the batches that were begun
  *                + batches to come * parts of one now
- *     done:  lost    = expected - units - skipped
- *     always doubled = units + skipped - expected
+ *     done:  lost    = expected - items - skipped
+ *     always doubled = items + skipped - expected
  *
  * where these are above 0. A slot that lost its last replica counts as lost.
  */

@@ -2,8 +2,8 @@
  *
  * Events that the supervisor makes for a run of parameter servers, so that a
  * recording alone shows the history of members, slots and clocks: MEMBER and
- * EPOCH when the members change, SLOT when a server gets another role in a slot,
- * CLOCK when a worker has another unit.
+ * EPOCH when the members change, SLOT when a server gets another role in a
+ * slot, CLOCK when a worker has another item.
  *
  * The last reported values are kept, and only differences are reported. A
  * server is reported as primary after it has confirmed the role, in the slot's

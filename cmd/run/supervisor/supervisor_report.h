@@ -20,7 +20,7 @@ struct reported_state {
     struct reported_clock {
         bool known;
         uint64_t clock;
-        uint32_t epoch, batch, part; /* GW_NONE: no unit */
+        uint32_t epoch, batch, part; /* GW_NONE: no item */
     } clocks[RUN_WORKERS_MAX];
 };
 

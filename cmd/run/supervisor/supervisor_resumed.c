@@ -5,7 +5,7 @@
  *     a ring       the slowest survivor completed the open ops: the time after
  *                  the decision that it reports
  *     a server     every slot is served again
- *     a worker     another one has finished a unit, or there is no work
+ *     a worker     another one has finished an item, or there is no work
  *
  * The report of the end and the update with the decision take two ways, and
  * either may be faster. A second loss may be decided before the first recovery

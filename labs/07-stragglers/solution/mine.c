@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Chooses the K with the most progress per second, from the time of each
- * worker's newest unit. Waiting for K parts takes as long as the K-th fastest
+ * worker's newest item. Waiting for K parts takes as long as the K-th fastest
  * worker. The progress of a round with K of n parts is gain() (explain.md).
  */
 #include <gradwire/plugin.h>

@@ -7,12 +7,12 @@
  *     gw_task_defaults("lr", &config, &why);
  *     config.train = "a9a.train.libsvm";
  *     gw_task_new(&config, &task, &why);
- *     gw_work_item_new(task, &unit, &why);
+ *     gw_work_item_new(task, &item, &why);
  *     tables = gw_task_tables(task, &count)        to create on the servers
  *     for each work item (epoch, batch, part of parts):
- *         gw_work_item_prepare(unit, &place, &why)
- *         keys = gw_work_item_keys(unit, table, &count)       to pull
- *         gw_work_item_compute(unit, rows, gradients, &sums)  to push
+ *         gw_work_item_prepare(item, &place, &why)
+ *         keys = gw_work_item_keys(item, table, &count)       to pull
+ *         gw_work_item_compute(item, rows, gradients, &sums)  to push
  *     gw_task_evaluate(task, GW_TASK_TEST, epochs, &fetch, &score, &why)
  *
  * Batches have the same samples for any number of workers, and the parts of a
@@ -324,7 +324,7 @@ GW_API size_t gw_table_store_rows(const struct gw_table_store *store,
                                   unsigned table);
 /* Returns a hash of the tables, the same for equal bits. */
 GW_API uint64_t gw_table_store_digest(const struct gw_table_store *store);
-/* Runs a whole batch of the unit's task in `parts` parts: pull, compute and
+/* Runs a whole batch of the item's task in `parts` parts: pull, compute and
  * push of each, then the step. *sums receives the sums of the batch. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_table_store_run_batch(struct gw_table_store *store,

@@ -6,7 +6,7 @@
  *
  * Keys with a small bound are marked in a bitmap, which one pass converts to
  * the sorted list. Other keys go to an open-addressing table and are sorted.
- * Memory is kept for the next unit, so that later units allocate none.
+ * Memory is kept for the next item, so that later items allocate none.
  */
 #ifndef GW__KEYSET_H
 #define GW__KEYSET_H

@@ -43,7 +43,7 @@ struct gw_work_item {
     struct gw__unlocked unlocked; /* its threads, if more than one */
 };
 
-/* The work of one thread: part `part` of `parts` of the unit's samples. */
+/* The work of one thread: part `part` of `parts` of the item's samples. */
 struct gw__share {
     unsigned part, parts;
     /* By place: number of writes to each row of a table; NULL: not counted,
@@ -91,7 +91,7 @@ struct gw__task_model {
     enum gw_err (*open)(struct gw_task *task, struct gw_error *why);
     void (*close)(void *data);                /* accepts NULL */
     uint64_t (*bytes_read)(const void *data); /* NULL: not counted */
-    /* Adds the keys of the unit's samples. */
+    /* Adds the keys of the item's samples. */
     enum gw_err (*prepare)(struct gw_work_item *item, struct gw_error *why);
     /* sums->rows is already set, the rest is zero. */
     void (*compute)(struct gw_work_item *item, const float *const *rows,
@@ -129,7 +129,7 @@ static inline bool gw__task_has_words(const struct gw_task *task)
 struct gw__agent_config;
 void gw__cartpole_agent(const struct gw_task_config *config,
                         struct gw__agent_config *agent);
-/* The size of the unit's rows of a table, in floats. */
+/* The size of the item's rows of a table, in floats. */
 size_t gw__work_item_floats(const struct gw_work_item *item, unsigned table);
 
 #endif

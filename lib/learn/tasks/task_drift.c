@@ -5,7 +5,7 @@
  *
  *     y = w(t) . x + noise,   w_j(t) = sin(2 pi (t / period + phase_j))
  *
- * so the true weights always move, with constant magnitude. A unit's loss is
+ * so the true weights always move, with constant magnitude. An item's loss is
  * that of predictions before its rows are learned: the prequential error,
  * test-then-train (Dawid 1984; Gama et al. 2013). Without learning the mean
  * squared error is features / 2 above that of the noise. A constant rate

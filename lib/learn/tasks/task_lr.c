@@ -3,10 +3,10 @@
  * Sparse linear models on LibSVM data: binary logistic regression (lr), and
  * least squares (linear). They differ only in the loss and slope of a score.
  * The table "w" has one weight per row: key 0 is the bias, key j + 1 the weight
- * of feature j. A unit only needs the weights of the features in its rows, so a
- * model may be much larger than a worker's memory. The gradient is the mean
+ * of feature j. An item only needs the weights of the features in its rows, so
+ * a model may be much larger than a worker's memory. The gradient is the mean
  * over the batch, so the rate is independent of the batch and the number of
- * parts. The training rows are in memory, or each unit reads its own from the
+ * parts. The training rows are in memory, or each item reads its own from the
  * file (row_file.h). With FTRL-proximal and l1 most weights stay zero (McMahan
  * et al., "Ad click prediction: a view from the trenches", KDD 2013).
  */
@@ -30,7 +30,7 @@ struct lr_data {
 struct lr_scratch {
     double *sums; /* one gradient entry per key */
     size_t capacity;
-    struct gw__row_reader reader; /* the unit's rows, if on demand */
+    struct gw__row_reader reader; /* the item's rows, if on demand */
 };
 
 static void lr_defaults(struct gw_task_config *config)
@@ -178,7 +178,7 @@ static const struct gw_dataset *data_of(const struct gw_work_item *item)
                                      : scratch->reader.rows.data;
 }
 
-/* Rows read on demand are the unit's rows only. */
+/* Rows read on demand are the item's rows only. */
 static size_t dataset_row(const struct gw_work_item *item, size_t i)
 {
     const struct lr_data *lr = item->task->data;
@@ -186,7 +186,7 @@ static size_t dataset_row(const struct gw_work_item *item, size_t i)
                                                   : i;
 }
 
-/* The last unit of a stream may be smaller. An evaluation uses the last rows
+/* The last item of a stream may be smaller. An evaluation uses the last rows
  * received. */
 static enum gw_err fetch_stream(struct gw_work_item *item,
                                 struct gw__row_stream *stream,

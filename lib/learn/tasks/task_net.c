@@ -12,7 +12,7 @@
  * initial weights are never sent.
  *
  * An embedding has its own table, "embedding", with a row for each feature of
- * the data. It is sparse: a unit only needs the features in its rows. This is
+ * the data. It is sparse: an item only needs the features in its rows. This is
  * the way to train click-through models whose vocabulary exceeds a worker's
  * memory (Cheng et al., "Wide & deep learning for recommender systems", 2016).
  */
@@ -185,10 +185,10 @@ static enum gw_err open_net(struct gw_task *task, struct gw_error *why)
     return GW_OK;
 }
 
-/* ---- units ---- */
+/* ---- items ---- */
 
 /* Sets the pointers for each operator. Those for the embedding and its gradient
- * are set for each unit and row. */
+ * are set for each item and row. */
 static void point(struct net_scratch *s, const struct net_data *net)
 {
     size_t at = 0;
@@ -223,7 +223,7 @@ static enum gw_err init_scratch(struct net_scratch *s,
     return code ? code : gw__tape_acquire(s->model, &s->tape, why);
 }
 
-/* Makes room for the features of any row of the unit. */
+/* Makes room for the features of any row of the item. */
 static bool reserve_row(struct net_scratch *s, size_t features, unsigned width)
 {
     if (features <= s->row_capacity)

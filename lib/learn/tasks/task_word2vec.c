@@ -3,8 +3,8 @@
  * word2vec with tables. A work item is a part of the text. First its pairs
  * are made, which determine the rows it needs. Then it learns from the pairs in
  * order, on a copy of these rows, like word2vec.c, and pushes the change of
- * each row. So learning is sequential within a unit and Hogwild between units,
- * with a delay of one unit. If several parts of a batch begin with the same
+ * each row. So learning is sequential within an item and Hogwild between items,
+ * with a delay of one item. If several parts of a batch begin with the same
  * rows, frequent words would move by the sum of independent steps and diverge.
  * So each part pushes only a share of such changes (share_of_move). With one
  * part nothing is reduced.
@@ -179,7 +179,7 @@ static enum gw_err open_words(struct gw_task *task, struct gw_error *why)
     return GW_OK;
 }
 
-/* ---- units ---- */
+/* ---- items ---- */
 
 static bool reserve_vectors(float **vectors, size_t *capacity, size_t count,
                             size_t stride)

@@ -70,10 +70,10 @@ static inline void gw__unlocked_add_double(double *at, double value)
     __atomic_store(at, &old, __ATOMIC_RELAXED);
 }
 
-/* Makes room for the counters of the unit's rows. */
+/* Makes room for the counters of the item's rows. */
 GW_MUST_CHECK enum gw_err gw__unlocked_reserve(struct gw_work_item *item,
                                                struct gw_error *why);
-/* Computes all shares of the unit, between `begin` and `finish`. */
+/* Computes all shares of the item, between `begin` and `finish`. */
 void gw__unlocked_compute(struct gw_work_item *item, const float *const *rows,
                           float *const *gradients, struct gw_sample_sums *sums);
 void gw__unlocked_fini(struct gw_work_item *item);

@@ -4,8 +4,8 @@
  * not filtered: there a value replaces the previous one, so a remainder must
  * not be added to a later push.
  *
- * A remainder belongs to no unit. It is sent with the next push of its key or,
- * when the client closes, outside of units.
+ * A remainder belongs to no item. It is sent with the next push of its key or,
+ * when the client closes, outside of items.
  */
 #include "client_parts.h"
 

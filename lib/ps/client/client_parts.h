@@ -27,9 +27,9 @@
 
 struct gw__ps_group {
     bool in_work_item;
-    uint64_t finished; /* units; the next NEXT has number finished + in_unit */
+    uint64_t finished; /* items; the next NEXT has number finished + in_unit */
     uint64_t clock, closed;
-    double sum, weight; /* of the current unit */
+    double sum, weight; /* of the current item */
 };
 
 /* A filtered push, kept until its request has ended. */

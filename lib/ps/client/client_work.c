@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Work items: commands to the group's clock (clock.h). NEXT carries the
- * number of units that this worker has finished, so a NEXT that timed out can
+ * number of items that this worker has finished, so a NEXT that timed out can
  * be repeated.
  */
 #include "client_parts.h"
@@ -23,7 +23,7 @@ static struct gw__alive self(const struct gw_ps *ps)
                               gw__node_incarnation(ps->node).low};
 }
 
-/* A unit is finished only when all its pushes are acknowledged. */
+/* An item is finished only when all its pushes are acknowledged. */
 static enum gw_err drain(struct gw_ps *ps, struct gw_error *why)
 {
     uint64_t deadline_ns = gw__ps_deadline(ps);

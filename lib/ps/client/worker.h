@@ -84,7 +84,7 @@ struct gw__request_args {
     const float *values;
     float *out;
     bool lend;       /* values may be read in place until the end */
-    uint64_t clock;  /* of the unit; GW__NO_CLOCK */
+    uint64_t clock;  /* of the item; GW__NO_CLOCK */
     uint64_t closed; /* pulls must see round commits through this one */
 };
 /* GW_PENDING: too many requests are under way. GW_EINVAL: unknown table or key.

@@ -5,7 +5,8 @@
  *     keys     the cached list; a copy if the attempt has only some of the
  *              slots; none if the server knows the list
  *     values   the caller's memory if the rows are contiguous there and need no
- *              conversion; a pool unit if they are large, gathered once for all
+ *              conversion; a block of a slab if they are large, gathered once
+ *              for all
  *              messages of the partition; otherwise a copy for this message
  */
 #include "worker_parts.h"

@@ -61,7 +61,7 @@ struct gw__partitioning {
 struct gw__slab_allocator;
 struct gw__slab_cell {
     struct gw__slab_allocator *slabs;
-    struct gw__slab_cell *next; /* in the list of free units */
+    struct gw__slab_cell *next; /* in the list of free blocks */
     unsigned char *memory;
     unsigned refs;
 };
@@ -245,7 +245,7 @@ size_t gw__first_large(const float *values, size_t count);
 
 void gw__slabs_init(struct gw__slab_allocator *slabs, size_t cell_bytes);
 void gw__slabs_fini(struct gw__slab_allocator *slabs);
-/* With one reference. NULL: all units are in use, or out of memory. */
+/* With one reference. NULL: all blocks are in use, or out of memory. */
 struct gw__slab_cell *gw__slabs_acquire(struct gw__slab_allocator *slabs);
 void gw__slab_cell_release(struct gw__slab_cell *cell);
 /* Makes *memory at least `bytes` large. False: out of memory. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory for gathered values: units of one size from a few slabs that peers can
- * map. Peers keep only a few regions mapped, so each slab is twice as large as
- * the previous one. A unit is free again when the partition and all its
+ * Memory for gathered values: blocks of one size from a few slabs that peers
+ * can map. Peers keep only a few regions mapped, so each slab is twice as large
+ * as the previous one. A block is free again when the partition and all its
  * messages have released it. Unused memory costs only address space.
  */
 #include "worker_parts.h"

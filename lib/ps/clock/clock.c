@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The clock's commands. clock.h has the idea. This file has workers, modes and
- * barriers; clock_assign.c assigns units, clock_close.c makes the round
+ * barriers; clock_assign.c assigns items, clock_close.c makes the round
  * commits.
  */
 #include "clock_parts.h"
@@ -55,7 +55,7 @@ bool gw__clock_has(const struct gw__clock *clock, struct gw__alive who)
     return false;
 }
 
-/* Returns the units of all dead workers before any is removed: the owner of a
+/* Returns the items of all dead workers before any is removed: the owner of a
  * part depends on the workers' positions. */
 static void remove_workers(struct gw__clock *clock)
 {
@@ -97,7 +97,7 @@ static enum gw_err apply_workers(struct gw__clock *clock,
 }
 
 /* The first NEXT of a process adds it to the group. NEXT carries the number of
- * finished units. One more than recorded here: the current unit is finished.
+ * finished items. One more than recorded here: the current item is finished.
  * Any other number is a repetition. */
 static enum gw_err apply_next(struct gw__clock *clock,
                               const struct gw__clock_command *command,
@@ -291,7 +291,7 @@ static enum gw_err apply_command(struct gw__clock *clock,
 }
 
 /* A refused command changes nothing. After any other one, rounds that are
- * complete are closed and free workers get units. */
+ * complete are closed and free workers get items. */
 enum gw_err gw__clock_apply(struct gw__clock *clock,
                             const struct gw__clock_command *command,
                             struct gw_error *why)

@@ -5,20 +5,20 @@
  *
  * The clock is a deterministic state machine. Its commands are entries in the
  * log of one slot (gw__clock_slot), so it is replicated, fails over and is
- * saved with that slot. All servers follow one decision about each unit.
+ * saved with that slot. All servers follow one decision about each item.
  *
- *   NEXT     a worker has finished its unit (all its pushes are acknowledged)
+ *   NEXT     a worker has finished its item (all its pushes are acknowledged)
  *            and wants another; numbered by its clock, so a repetition does
  *            nothing
- *   WORKERS  the live workers, from the registry: units of all others return
- *            to the pool, and their pushes for these units are dropped
+ *   WORKERS  the live workers, from the registry: items of all others return
+ *            to the pool, and their pushes for these items are dropped
  *   PLAN, MODE, BARRIER   see gradwire/ps.h
  *   MARK     a marker among the round commits: every slot saves itself when it
  *            applies it, which makes a consistent cut
  *   PRUNE    round commits that all slots have applied are forgotten
  *
- * The output is a sequence of round commits, numbered from 1: each lists units
- * to apply and units to drop. Every slot applies them in order. So all slots
+ * The output is a sequence of round commits, numbered from 1: each lists items
+ * to apply and items to drop. Every slot applies them in order. So all slots
  * agree on the updates and their order, and a pull that was granted round
  * commit k sees all updates through k.
  *
@@ -28,34 +28,34 @@
  * parts that came. The model learns from less data for a while, and no worker
  * repeats work. A part that was done before its worker died still counts.
  *
- *     unit:   free --granted--> leased --NEXT--> done --round closes--> closed
+ *     item:   free --granted--> leased --NEXT--> done --round closes--> closed
  *               ^                  |                       (ssp, asp: at once)
  *               +--- its worker dies
  *
  * A round of bsp and kofn is one batch. Its parts are assigned to the n live
  * workers (part j to the worker at position j mod n) and applied in the order
  * of parts. Without a plan a round has one part for each worker that has asked.
- * In ssp and asp the parts of an epoch are assigned on request; the units of
+ * In ssp and asp the parts of an epoch are assigned on request; the items of
  * dead workers go first. An epoch of bsp and kofn ends with its last round. In
- * ssp and asp the next epoch may begin while the last units of the previous one
+ * ssp and asp the next epoch may begin while the last items of the previous one
  * are out.
  *
  * The number of parts of a batch is fixed when its first part is assigned: the
  * plan's number or, if that is 0, the number of workers. So a worker that joins
  * gets work from the next batch on.
  *
- * A worker's clock is the number of units that it has finished. A worker that
+ * A worker's clock is the number of items that it has finished. A worker that
  * joins begins with the smallest clock of the others. A worker without a part
  * in a round is raised to the slowest worker that had one, and all clocks are
  * made equal when ssp begins. So a bound holds only from then on, and no worker
  * waits for one that had no work.
  *
- * A plan may end before its last epoch. NEXT reports the unit's loss; if an
- * epoch's mean loss, over all units closed while it was assigned, is below
+ * A plan may end before its last epoch. NEXT reports the item's loss; if an
+ * epoch's mean loss, over all items closed while it was assigned, is below
  * `until`, it is the last epoch. With the rounds of bsp this is exactly the
  * mean of the epoch, with the same bits in each run.
  *
- * Every assigned part of a batch ends once: applied (`units`), or `skipped`
+ * Every assigned part of a batch ends once: applied (`work_items`), or `skipped`
  * (kofn: its round closed without it; drop: its worker died).
  */
 #ifndef GW__PS_CLOCK_H
@@ -64,8 +64,8 @@
 #include <base/bytes.h>
 #include <gradwire/ps.h>
 
-/* The pushes of one process for the unit that it began at this clock. */
-#define GW__NO_CLOCK UINT64_MAX /* belongs to no unit: applied at once */
+/* The pushes of one process for the item that it began at this clock. */
+#define GW__NO_CLOCK UINT64_MAX /* belongs to no item: applied at once */
 
 struct gw__work_item {
     unsigned node;
@@ -77,8 +77,8 @@ struct gw__round_commit {
     uint64_t number;
     uint64_t mark;  /* not 0: a marker with this id */
     float scale;    /* kofn and drop: parts / parts that came; otherwise 1 */
-    unsigned apply; /* units to apply as one update (a sum in this order) */
-    unsigned drop;  /* units to drop; they follow in `units` */
+    unsigned apply; /* items to apply as one update (a sum in this order) */
+    unsigned drop;  /* items to drop; they follow in `items` */
     struct gw__work_item items[GW_PS_NODES];
 };
 enum { GW__ROUND_COMMIT_BYTES_MAX = 32 + GW_PS_NODES * 20 };
@@ -106,10 +106,10 @@ struct gw__alive {
 struct gw__clock_command {
     enum gw__clock_kind kind;
     struct gw__alive who; /* NEXT, BARRIER */
-    /* NEXT: units finished. BARRIER, MARK: the id. PRUNE: the last round commit
+    /* NEXT: items finished. BARRIER, MARK: the id. PRUNE: the last round commit
      * to forget. */
     uint64_t number;
-    double sum, weight; /* NEXT: loss of the finished unit; see gw_ps_report */
+    double sum, weight; /* NEXT: loss of the finished item; see gw_ps_report */
     unsigned count; /* BARRIER: number of workers; WORKERS: length of `alive` */
     struct gw_ps_mode mode;              /* PLAN, MODE */
     struct gw_ps_plan plan;              /* PLAN */
@@ -169,7 +169,7 @@ void gw__clock_status(const struct gw__clock *clock,
 /* The complete state as bytes, for copies and snapshots. */
 size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room);
 /* Loads into a new clock. `fresh` (a restore): all workers of the saved state
- * have ended, and their units that are leased, or done but not closed, are
+ * have ended, and their items that are leased, or done but not closed, are
  * free. */
 GW_MUST_CHECK enum gw_err gw__clock_load(struct gw__clock *clock,
                                          const void *data, size_t bytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Assignment of units to workers. The units of dead workers go first, to any
+ * Assignment of items to workers. The items of dead workers go first, to any
  * worker. Then, by rounds, each worker gets its own parts of the open round; in
  * ssp and asp each gets the next part.
  */
@@ -99,7 +99,7 @@ static void count_dropped(struct gw__clock *clock)
     clock->parts_dropped++;
 }
 
-/* Drops the worker's current unit and its free parts of the open round. A part
+/* Drops the worker's current item and its free parts of the open round. A part
  * that is done counts. */
 static void drop_share(struct gw__clock *clock, unsigned place)
 {
@@ -117,7 +117,7 @@ static void drop_share(struct gw__clock *clock, unsigned place)
     }
 }
 
-/* The unit is free for another worker. */
+/* The item is free for another worker. */
 static void free_work_item(struct gw__clock *clock, const struct worker *worker)
 {
     if (worker->hold == HOLDS_LOOSE)

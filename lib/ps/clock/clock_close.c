@@ -7,7 +7,7 @@
 #include <assert.h>
 
 /* The ring always has room: grants and markers stop long before it is full.
- * Without them, at most one unit per worker and one per part can close. */
+ * Without them, at most one item per worker and one per part can close. */
 static struct gw__round_commit *begin_commit(struct gw__clock *clock)
 {
     assert(clock->closed - clock->pruned < ROUND_COMMITS_KEPT);
@@ -154,7 +154,7 @@ bool gw__clock_close_round(struct gw__clock *clock)
 }
 
 /* A round without progress is withdrawn; its parts are assigned later. This
- * bounds the number of returned units, since those are assigned first. */
+ * bounds the number of returned items, since those are assigned first. */
 void gw__clock_break_round(struct gw__clock *clock)
 {
     if (!clock->open)

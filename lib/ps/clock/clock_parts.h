@@ -2,7 +2,7 @@
  *
  * Internals of the clock:
  *   clock.c        commands: senders and effects
- *   clock_assign.c assignment of units
+ *   clock_assign.c assignment of items
  *   clock_close.c  round commits
  *   clock_bytes.c  encoding of commands and round commits
  *   clock_save.c   the state as bytes
@@ -53,10 +53,10 @@ enum hold { HOLDS_NONE, HOLDS_PART, HOLDS_LOOSE, HOLDS_LATE };
 struct worker {
     struct gw__alive who;
     uint64_t base;     /* clock when it joined */
-    uint64_t finished; /* units since then; clock = base + finished */
+    uint64_t finished; /* items since then; clock = base + finished */
     bool is_waiting;
     uint32_t hold;
-    struct gw__place_of_work work; /* current or last unit */
+    struct gw__place_of_work work; /* current or last item */
     /* As of the last grant. */
     uint64_t closed, staleness;
 };
@@ -82,14 +82,14 @@ struct gw__clock {
     bool open;           /* `parts` belong to an open round */
     uint32_t part_count; /* of the batch `next`; 0: no part is assigned yet */
     struct part parts[GW_PS_NODES];
-    /* Units of dead workers to assign again, each closes alone. */
+    /* Items of dead workers to assign again, each closes alone. */
     unsigned returned_count;
     struct gw__place_of_work returned[RETURNED_MAX];
 
     struct barrier barriers[BARRIERS_KEPT];
     unsigned barrier_next;
 
-    struct reported epoch; /* units closed since the epoch began */
+    struct reported epoch; /* items closed since the epoch began */
     bool until;            /* the plan's stop rule holds: assign no more */
 
     uint64_t parts_begun; /* parts of all batches begun */
@@ -125,13 +125,13 @@ struct worker *gw__clock_worker(struct gw__clock *clock, struct gw__alive who);
 
 /* ---- clock_assign.c ---- */
 
-/* Assigns units to waiting workers as far as the mode allows. True: at least
+/* Assigns items to waiting workers as far as the mode allows. True: at least
  * one was assigned. */
 bool gw__clock_assign(struct gw__clock *clock);
-/* The worker at this position has died. Its unit becomes free again or, if the
+/* The worker at this position has died. Its item becomes free again or, if the
  * mode drops, its share of the open round is dropped. */
 void gw__clock_return(struct gw__clock *clock, unsigned place);
-/* True if all units of the plan were assigned, done and closed. */
+/* True if all items of the plan were assigned, done and closed. */
 bool gw__clock_is_done(const struct gw__clock *clock);
 uint64_t gw__clock_slowest(const struct gw__clock *clock);
 /* The clock of one worker. */
@@ -147,7 +147,7 @@ static inline void gw__clock_raise(struct worker *worker, uint64_t at)
 }
 /* All parts of the batch `next` are assigned or closed. */
 void gw__clock_next_batch(struct gw__clock *clock);
-/* Is there room for the round commits of all current units? */
+/* Is there room for the round commits of all current items? */
 bool gw__clock_has_room(const struct gw__clock *clock);
 
 /* ---- clock_bytes.c ---- */
@@ -164,10 +164,10 @@ uint32_t gw__clock_parts_now(const struct gw__clock *clock);
 
 /* ---- clock_close.c ---- */
 
-/* The worker has finished its current unit. */
+/* The worker has finished its current item. */
 void gw__clock_finish(struct gw__clock *clock, struct worker *worker,
                       struct reported reported);
-/* Drops all pushes of the worker's current unit. */
+/* Drops all pushes of the worker's current item. */
 void gw__clock_drop(struct gw__clock *clock, const struct worker *worker);
 /* Closes the open round if it is complete. True: it did. */
 bool gw__clock_close_round(struct gw__clock *clock);

@@ -196,7 +196,7 @@ static void get_round_commits(struct gw__reader *r, struct gw__clock *clock)
     }
 }
 
-/* All workers of the saved state have ended, so their units are free. Parts
+/* All workers of the saved state have ended, so their items are free. Parts
  * done in the open round are in no table and must be done again. */
 static void freshen(struct gw__clock *clock)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Simulation of a clock; see clock_sim.h. Each worker has at most one future
- * event, the end of its unit, so the event queue is an array of times. At equal
+ * event, the end of its item, so the event queue is an array of times. At equal
  * times the lowest worker goes first. After each NEXT, in this order: round
  * commits are delivered, the policy is asked, late workers give up, and workers
- * with a new unit begin it.
+ * with a new item begin it.
  */
 #include "clock_sim.h"
 
@@ -18,12 +18,12 @@ enum { PRUNE_AT = 256 };
 #define NEVER UINT64_MAX
 
 struct player {
-    uint64_t ends_ns;      /* end of its unit; NEVER: none */
-    uint64_t requested_ns; /* start of its wait for a unit */
-    uint64_t finished;     /* units */
+    uint64_t ends_ns;      /* end of its item; NEVER: none */
+    uint64_t requested_ns; /* start of its wait for an item */
+    uint64_t finished;     /* items */
     bool is_waiting;
-    /* Number of updates when each unit was granted, by unit number. A worker
-     * has at most one open unit per part. */
+    /* Number of updates when each item was granted, by item number. A worker
+     * has at most one open item per part. */
     uint64_t saw[GW_PS_NODES];
 };
 

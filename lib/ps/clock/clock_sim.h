@@ -12,7 +12,7 @@
  * real servers would produce.
  *
  * A worker whose round has closed without it is late. A real worker is not
- * notified: it finishes its unit, which is dropped (as in Chen et al. 2016).
+ * notified: it finishes its item, which is dropped (as in Chen et al. 2016).
  * With `give_up` it stops at once, as the formulas of order statistics assume:
  * the K-th of n exponential times is H_n - H_(n-K) means.
  */
@@ -31,9 +31,9 @@ struct gw__clock_sim {
     uint64_t pull_ns, push_ns;
 
     void *context;
-    /* The compute time of the unit that this worker begins now. */
+    /* The compute time of the item that this worker begins now. */
     uint64_t (*compute_ns)(void *context, unsigned worker, uint64_t now_ns);
-    /* A unit was granted; work->batch counts from 0 to rounds - 1. Both
+    /* An item was granted; work->batch counts from 0 to rounds - 1. Both
      * callbacks may be NULL. `closed` gets all round commits in order. */
     enum gw_err (*granted)(void *context, unsigned worker,
                            const struct gw_ps_work *work, struct gw_error *why);
@@ -44,17 +44,18 @@ struct gw__clock_sim {
 enum { GW__STALE_MAX = 255 };
 
 struct gw__clock_sim_result {
-    uint64_t ended_ns;       /* when the last unit was closed */
+    uint64_t ended_ns;       /* when the last item was closed */
     uint64_t items, dropped; /* applied, and too late */
     uint64_t updates;        /* round commits that changed the parameters */
     uint64_t modes;          /* changes of mode by the policy */
     struct gw_ps_mode mode;  /* at the end */
-    /* Staleness of applied units, as a histogram: the number of updates between
-     * a unit's grant and its own update. The last bin has all larger values. */
+    /* Staleness of applied items, as a histogram: the number of updates between
+     * an item's grant and its own update. The last bin has all larger
+     * values. */
     uint64_t stale[GW__STALE_MAX + 1], stale_sum, stale_max;
     /* Clocks ahead of the slowest worker at each grant (the bound of SSP). */
     uint64_t grants, ahead_sum, ahead_max;
-    /* Largest difference in finished units between the fastest and the
+    /* Largest difference in finished items between the fastest and the
      * slowest. */
     uint64_t gap_max;
     struct gw__clock_sim_worker {

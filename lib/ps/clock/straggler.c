@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Observation of rounds for a straggler policy; see straggler.h. A worker's
- * unit is done when its number of finished units has grown since the last look.
- * It was granted a unit if it holds one that it did not hold then. A round of
+ * item is done when its number of finished items has grown since the last look.
+ * It was granted an item if it holds one that it did not hold then. A round of
  * bsp and kofn ends when the clock proceeds to another batch. A part that
  * arrives after its round has closed counts in its worker's times but not in
  * the arrivals.

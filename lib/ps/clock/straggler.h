@@ -23,7 +23,7 @@ struct gw__straggler_monitor {
     bool in_round;   /* the fields below are of the current round */
     uint64_t epoch, batch, began_ns;
     uint32_t parts; /* at its start */
-    uint32_t done;  /* ssp and asp: units in this round */
+    uint32_t done;  /* ssp and asp: items in this round */
     double staleness_sum;
     unsigned granted;
     double arrivals[GW_PS_NODES];

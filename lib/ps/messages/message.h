@@ -77,7 +77,7 @@ struct gw__ps_head {
     uint64_t sequence; /* of a push, from 1, per worker incarnation */
     /* all pushes of the sender through this one are acknowledged */
     uint64_t low_watermark;
-    uint64_t clock;    /* of the unit, or GW__NO_CLOCK */
+    uint64_t clock;    /* of the item, or GW__NO_CLOCK */
     uint64_t closed;   /* pulls: the newest round commit that must be applied */
     uint64_t key_list; /* signature of segments and keys; 0: none */
     uint64_t done;     /* REPLY: slots done, as bits */

@@ -21,7 +21,7 @@
  *   - Exactly once: for each slot and worker incarnation, the applied sequence
  *     numbers are recorded, as a low watermark and 64 bits above it. They are
  *     part of the state: replicated, moved and saved with it.
- *   - A push of a unit is pending until a round commit applies or drops it
+ *   - A push of an item is pending until a round commit applies or drops it
  *     (clock.h).
  *   - A learner gets the slot's state as of one entry, then the later entries.
  *     Before the primary requests the learner's promotion, commits begin to

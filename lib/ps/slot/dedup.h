@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Deduplication of pushes in a slot. For each worker it records the applied
- * sequence numbers (a low watermark and 64 bits above it) and the units that
+ * sequence numbers (a low watermark and 64 bits above it) and the items that
  * are over. This is part of the slot's state: it changes only with entries of
  * the log, so it is the same on all replicas, and is moved and saved with the
  * slot.
@@ -24,7 +24,7 @@ struct gw__dedup_worker {
     uint32_t node;
     uint64_t low_watermark; /* all numbers through this one were applied */
     uint64_t bits;          /* bit i: floor + 1 + i was applied */
-    /* Units that began before this clock are over, for each group. */
+    /* Items that began before this clock are over, for each group. */
     uint64_t over[GW_PS_GROUPS_MAX];
     uint64_t used; /* index of its newest entry */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list of pending_pushes.h. It has about as many units as there are
+ * The list of pending_pushes.h. It has about as many items as there are
  * workers.
  */
 #include "pending_pushes.h"

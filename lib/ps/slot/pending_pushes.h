@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pending pushes of a slot: their units are not closed yet. Keys and values are
- * copied, per unit, in the order of the log. They are part of the slot's state.
+ * Pending pushes of a slot: their items are not closed yet. Keys and values are
+ * copied, per item, in the order of the log. They are part of the slot's state.
  */
 #ifndef GW__PS_PENDING_PUSHES_H
 #define GW__PS_PENDING_PUSHES_H
@@ -29,21 +29,21 @@ struct gw__pending {
 };
 
 void gw__pending_fini(struct gw__pending *pending);
-/* Appends room for a push of `keys`, which it references, to the unit. The
+/* Appends room for a push of `keys`, which it references, to the item. The
  * caller writes the values. NULL: out of memory. */
 struct gw__pending_push *gw__pending_add(struct gw__pending *pending,
                                          unsigned group,
                                          struct gw__work_item item,
                                          struct gw__keys *keys, uint32_t width);
-/* NULL: the unit has no pushes here. */
+/* NULL: the item has no pushes here. */
 struct gw__pending_item *gw__pending_find(const struct gw__pending *pending,
                                           unsigned group,
                                           struct gw__work_item item);
-/* Removes the unit from the list. NULL: the unit has no pushes here. */
+/* Removes the item from the list. NULL: the item has no pushes here. */
 struct gw__pending_item *gw__pending_remove(struct gw__pending *pending,
                                             unsigned group,
                                             struct gw__work_item item);
-/* Frees a removed unit; returns its number of pushes. */
+/* Frees a removed item; returns its number of pushes. */
 unsigned gw__pending_item_free(struct gw__pending_item *entry);
 
 void gw__put_pending(struct gw__writer *writer,

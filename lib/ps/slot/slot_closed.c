@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Round commits in a slot. The pending pushes of the units to apply become one
- * update per key; those of the units to drop are deleted. Pushes are added in
+ * Round commits in a slot. The pending pushes of the items to apply become one
+ * update per key; those of the items to drop are deleted. Pushes are added in
  * the order of the round commit, key by key, in float. This order is the same
- * for any number of servers. A single unit is applied push by push.
+ * for any number of servers. A single item is applied push by push.
  *
  *     marks[place]   1 + index of the key's sum, 0: none yet
  *     sums[index]    the sum; `places` has its place, in the order of the
@@ -18,7 +18,7 @@
 
 enum { ROUND_COMMITS_PER_ENTRY = 32 };
 
-/* Creates rows for all keys of the unit's pushes and counts their floats. */
+/* Creates rows for all keys of the item's pushes and counts their floats. */
 static bool prepare_pending(struct gw__slot *slot,
                             struct gw__pending_item *entry,
                             uint64_t key_floats[GW_PS_TABLES_MAX])
@@ -131,7 +131,7 @@ static void apply_single(struct gw__slot *slot, unsigned group,
                                   p->keys->count, p->values, commit->scale);
 }
 
-/* ---- dropped units ---- */
+/* ---- dropped items ---- */
 
 static void drop_work_item(struct gw__slot *slot, unsigned group,
                            struct gw__work_item item)

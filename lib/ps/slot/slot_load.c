@@ -208,7 +208,7 @@ enum gw_err gw__slot_load(struct gw__slot *slot, const void *data, size_t bytes,
     if (err)
         return err;
     gw__get_dedup(&reader, &slot->dedup);
-    /* A fresh start repeats all open units, so their pushes are not loaded. */
+    /* A fresh start repeats all open items, so their pushes are not loaded. */
     if (!fresh)
         gw__get_pending(&reader, &slot->pending, slot->number, numbers);
     if (fresh ? reader.bad : !gw__reader_done(&reader))

@@ -57,7 +57,7 @@ static bool is_close(double a, double b)
     return fabs(a - b) < ROUNDING;
 }
 
-/* Lost parts are left out: in bsp and kofn the units of a batch that came count
+/* Lost parts are left out: in bsp and kofn the items of a batch that came count
  * as all of its parts, in ssp and asp each counts as itself. Returns how much
  * the batch counts. */
 static double oracle_left_out(struct ps_simulation *w,

@@ -16,7 +16,7 @@
  *
  * Every worker has counters of its own, keys that only it pushes to: by ones,
  * so that the stored value is the number of pushes counted. And all workers
- * share one plan of units, each of which adds one to its own key and to a key
+ * share one plan of items, each of which adds one to its own key and to a key
  * that all share.
  */
 #ifndef TESTS_SIM_PS_SIMULATION_H
@@ -63,7 +63,7 @@ struct ps_simulation {
     struct gw__routes routes; /* the consensus node's */
     struct counters counters[WORKERS_MOST];
     bool finished[WORKERS_MOST]; /* it has read its counters at the end */
-    bool items_read;             /* a worker has read all units, at the end */
+    bool items_read;             /* a worker has read all items, at the end */
     /* Owned by the machines; freed when a node restarts. */
     struct gw__server *server_cores[SERVERS_MOST];
     struct gw__worker *worker_cores[WORKERS_MOST];
@@ -169,10 +169,10 @@ void oracle_fail(struct ps_simulation *cluster, const char *format, ...);
 void oracle_counters(struct ps_simulation *cluster, unsigned worker,
                      const uint64_t low[COUNTERS],
                      const float values[COUNTERS]);
-/* A worker was granted a unit and pulled the shared key. */
+/* A worker was granted an item and pulled the shared key. */
 void oracle_granted(struct ps_simulation *cluster,
                     const struct gw_ps_work *work, float shared);
-/* All units, at the end. */
+/* All items, at the end. */
 void oracle_items(struct ps_simulation *cluster,
                   const float values[WORK_ITEMS + 1]);
 /* Are all replicas in sync equal? Only when nothing is under way. */

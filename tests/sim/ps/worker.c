@@ -2,7 +2,7 @@
  *
  * A worker in the simulation: the machine of ps/worker.h and its load. It has
  * two loads at once: pushes to its own counters and pulls of counters, a few at
- * a time; and the units of the plan, one after the other. At the end it reads
+ * a time; and the items of the plan, one after the other. At the end it reads
  * its counters.
  */
 #include "ps_simulation.h"
@@ -14,7 +14,7 @@ enum item_stage {
     ITEM_NEXT,
     ITEM_PULL,
     ITEM_PUSH,
-    ITEM_READ, /* all units, at the end */
+    ITEM_READ, /* all items, at the end */
     ITEM_OVER
 };
 
@@ -39,7 +39,7 @@ struct hand {
 
     enum item_stage stage;
     uint64_t request; /* 0: not requested yet */
-    uint64_t number;  /* units finished */
+    uint64_t number;  /* items finished */
     struct gw_ps_work work;
     uint64_t item_keys[WORK_ITEMS + 1];
     float item_values[WORK_ITEMS + 1];
@@ -165,7 +165,7 @@ static void do_ops(struct hand *h)
         }
 }
 
-/* ---- units ---- */
+/* ---- items ---- */
 
 static void request_clock(struct hand *h, enum gw__clock_kind kind)
 {
