@@ -55,8 +55,9 @@ wire_formats() {
 }
 # Exchanges of addresses between processes that do not know each other yet.
 address_exchanges() {
-    find lib cmd -name '*meet.c' -o -name 'rendezvous.c' -o -name 'place_pmi.c' \
-        -o -name 'announce.c' -o -name 'launch_far.c'
+    find lib cmd -name 'rendezvous.c' -o -name 'rendezvous_message.c' \
+        -o -name '*_addresses.c' -o -name '*_greeting.c' -o -name 'ring_connect.c' \
+        -o -name 'launch_pmi.c' -o -name 'launch_far.c' -o -name 'run_publisher.c'
 }
 # Files that wait for more than their own thread.
 event_loops() {
