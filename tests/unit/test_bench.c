@@ -138,6 +138,7 @@ START_TEST(largest_size_does_not_wrap)
     bench.factor = 1 << 20;
     ck_assert_int_eq(bench_list(&bench, "broadcast", &why), GW_OK);
     ck_assert_uint_eq(bench.case_count, 1);
+    free(bench.cases); /* the next call makes a new list */
     bench.bytes_min = bench.bytes_max = UINT64_MAX / 2;
     ck_assert_int_eq(bench_list(&bench, "broadcast", &why), GW_EINVAL);
     ck_assert_ptr_nonnull(strstr(why.text, "bytes is too large"));
