@@ -6,6 +6,7 @@
 #include "base/file.h"
 
 #include "base/source.h"
+#include "skip.h"
 
 #include <gradwire/gradwire.h>
 
@@ -92,6 +93,9 @@ END_TEST
  * byte. */
 START_TEST(a_text_takes_no_more_memory_than_there_is)
 {
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    SKIP("file", "a sanitizer needs more addresses");
+#endif
     enum { LIMIT = 1 << 29 };
     const struct rlimit limit = {.rlim_cur = LIMIT, .rlim_max = RLIM_INFINITY};
     struct gw_task *task;
