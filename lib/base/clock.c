@@ -2,7 +2,7 @@
  *
  * The one clock of all code that runs in real time; simulations have their own.
  *
- * Its rate can be changed (clock.h). Then it is linear, told = reported_0 +
+ * Its rate can be changed (clock.h). Then it is linear, reported = reported_0 +
  * rate (real - real_0), and starts where the previous line ends. A reader that
  * sees a change in progress reads again (a sequence lock, whose number is odd
  * during a change). So a later reading is never smaller: time never goes back.

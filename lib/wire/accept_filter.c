@@ -10,7 +10,7 @@
  * then the connection is only accepted and disconnected. Those two events name
  * the descriptor; the event of a successful handshake does not. So a connection
  * that ends was a stranger's if no handshake has succeeded since it was
- * accepted. Otherwise the two cannot be told apart, and all open connections
+ * accepted. Otherwise the two cannot be distinguished, and all open connections
  * count as members. (The events are in their true order: a context has one I/O
  * thread unless configured otherwise.)
  */

@@ -169,7 +169,7 @@ sum() {
         awk -F: '{ n += $2 } END { print n }'
 }
 
-told() {
+is_reported() {
     ringctl slots >/dev/null
     [ "$(sum ps push_keys)" = 640 ] && [ "$(sum slots keys)" = \
         "$(sum ps push_keys pull_keys)" ]
@@ -180,7 +180,7 @@ told() {
     run -0 ringctl up 2 --servers 3 --replicas 2 --mode bsp --epochs 1 \
         --set rows=1000 train drift
     run -0 ringctl wait 'done'
-    until_true 60 told
+    until_true 60 is_reported
     run -0 --separate-stderr timeout 300 "$BUILD/psnode" train drift -s 1 -n 2 \
         -E 1 --set rows=1000 -o json
     [[ $output = *'"keys_pushed":640,'* ]]

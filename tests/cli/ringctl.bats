@@ -361,7 +361,7 @@ END
     [[ $output = *"node 1 is listed twice"* ]]
 }
 
-# The holdings of the others when a node hung are reported once; into `told`. On
+# The holdings of the others when a node hung are reported once; into `counts`. On
 # a busy machine another node may be declared dead, too: then the attempt does
 # not count.
 cut_short() {
@@ -369,15 +369,15 @@ cut_short() {
         --pace 20ms; wait op>=3; pause 2; wait epoch>=2 && op>=6; status -o json; \
         status'
     document=$(grep '^{' <<<"$output")
-    told=(0 0 0)
+    counts=(0 0 0)
     [ "$(json recoveries '#' <<<"$document")" = 1 ] || return 0
-    told=()
+    counts=()
     for name in chunks_kept chunks_redone chunks_fresh; do
-        told+=("$(json recoveries 0 $name <<<"$document")")
-        [ "$(json $name <<<"$document")" = "${told[-1]}" ]
+        counts+=("$(json recoveries 0 $name <<<"$document")")
+        [ "$(json $name <<<"$document")" = "${counts[-1]}" ]
     done
-    [ $((told[0] + told[1] + told[2])) -eq 4 ]
-    [[ $output = *"${told[0]} chunks kept, ${told[1]} redone, ${told[2]} fresh"* ]]
+    [ $((counts[0] + counts[1] + counts[2])) -eq 4 ]
+    [[ $output = *"${counts[0]} chunks kept, ${counts[1]} redone, ${counts[2]} fresh"* ]]
 }
 
 # The moment of the pause within an op is random: rarely before any data has
@@ -385,9 +385,9 @@ cut_short() {
 @test "the chunks of an op that was cut short add up" {
     for _ in 1 2 3 4 5; do
         cut_short
-        [ "${told[0]}" -eq 0 ] || break
+        [ "${counts[0]}" -eq 0 ] || break
     done
-    [ "${told[0]}" -gt 0 ]
+    [ "${counts[0]}" -gt 0 ]
 }
 
 @test "training continues through a death and a join, and nothing is lost" {

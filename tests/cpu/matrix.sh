@@ -63,11 +63,11 @@ cpus=$(names GRADWIRE_CPU)
 products=$(names GRADWIRE_PRODUCT)
 bad=0
 for level in ${LEVELS:-$(matrix)}; do
-    if told=$(run "$level"); then
-        echo "matrix: $level: $(grep '^[0-9]*%' <<<"$told")"
+    if output=$(run "$level"); then
+        echo "matrix: $level: $(grep '^[0-9]*%' <<<"$output")"
     else
         echo "matrix: $level: failed; again: LEVELS=$level $0 ${1:-build}"
-        echo "$told"
+        echo "$output"
         bad=1
     fi
 done

@@ -72,8 +72,8 @@ up() {
         --batch 30 --parts 4 --epochs 1000000 ;;
     esac
     GRADWIRE_DATA=$work "$build/ringctl" --timeout 5m up --name calm "$@" \
-        >"$work/told" 2>&1 || {
-        cat "$work/told"
+        >"$work/output" 2>&1 || {
+        cat "$work/output"
         exit 1
     }
 }

@@ -29,8 +29,8 @@ trap finish EXIT
 trap 'exit 130' HUP INT PIPE TERM
 
 up() {
-    "$build/ringctl" up --name chaos "$@" >"$work/told" 2>&1 || {
-        cat "$work/told"
+    "$build/ringctl" up --name chaos "$@" >"$work/output" 2>&1 || {
+        cat "$work/output"
         exit 1
     }
 }
@@ -39,12 +39,12 @@ up() {
 chaos() {
     echo "chaos on a $1: CHAOS_SEED=$seed CHAOS_FOR=$time CHAOS_RATE=$rate"
     if ! "$build/ringctl" --run chaos chaos --seed "$seed" --for "$time" \
-        --rate "$rate" >"$work/told" 2>"$work/complaint"; then
-        cat "$work/told" "$work/complaint"
+        --rate "$rate" >"$work/output" 2>"$work/complaint"; then
+        cat "$work/output" "$work/complaint"
         "$build/ringctl" --run chaos status || true
         exit 1
     fi
-    grep '^# ' "$work/told" # the sum
+    grep '^# ' "$work/output" # the sum
 }
 
 up 6 --controllers 3 ops --bytes 64K
@@ -78,9 +78,9 @@ for worker in 0 1 2; do
     "$build/ringctl" --run chaos slow worker $worker 5ms >/dev/null
 done
 chaos "parameter server"
-told=$(digest)
-if [ -z "$right" ] || [ "$told" != "$right" ]; then
-    echo "the weights are $told, without chaos $right"
+weights=$(digest)
+if [ -z "$right" ] || [ "$weights" != "$right" ]; then
+    echo "the weights are $weights, without chaos $right"
     exit 1
 fi
 "$build/ringctl" --run chaos -c "expect lost==0 && doubled==0"

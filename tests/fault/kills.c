@@ -185,7 +185,7 @@ static void await_loss(const char *name, unsigned long long epoch)
         lost = find_recovery(now, name, epoch);
         json_decref(now);
         if (!lost && gw_now_ns() > limit_ns)
-            give_up(name, "nobody declares it dead");
+            give_up(name, "no member declares it dead");
         nap_ms(lost ? 0 : 10);
     }
 }

@@ -40,7 +40,7 @@ static const struct {
     unsigned weight;
 } blows[BLOWS] = {
     [KILL] = {"kills of servers amid others", 14},
-    [KILL_UNREPORTED] = {"kills that nobody told", 5},
+    [KILL_UNREPORTED] = {"unreported kills", 5},
     [KILL_ALONE] = {"kills of servers alone", 12},
     [PAUSE] = {"pauses", 20},
     [KILL_WORKER] = {"kills of workers", 12},

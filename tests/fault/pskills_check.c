@@ -14,7 +14,7 @@ static const double kill_p50_ms = 150, kill_p99_ms = 300, freeze_max_ms = 50;
 
 struct samples kills_calm = {.what = "kill, alone"},
                kills_all = {.what = "kill, amid others"},
-               kills_unreported = {.what = "kill, told by nobody"},
+               kills_unreported = {.what = "kill, unreported"},
                freezes = {.what = "slot frozen by a move"},
                gaps = {.what = "a slot's longest silence in a move"};
 unsigned checks;

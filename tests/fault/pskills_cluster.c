@@ -77,7 +77,7 @@ void cluster_start_worker(unsigned number)
 void cluster_kill_server(unsigned number, bool reported)
 {
     end(&cluster.servers[number]);
-    diary("server %u is killed%s", number, reported ? "" : ", and nobody told");
+    diary("server %u is killed%s", number, reported ? "" : ", unreported");
     if (reported)
         observer_report_lost(FIRST_SERVER + number);
     cluster.hit[number] = HIT_DOWN;

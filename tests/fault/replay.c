@@ -142,7 +142,7 @@ static int come(const char *host, const char *port)
     if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
         if (errno != ECONNREFUSED)
             fail(host);
-        puts("nobody listens there any more");
+        puts("no process listens there any more");
         exit(0);
     }
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

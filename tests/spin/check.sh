@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # check.sh [BUILD]: explores every schedule of the ring's protocol, and of calls
-# over shared memory, in small worlds, with Spin (ring.pml and cards.pml
+# over shared memory, in small worlds, with Spin (ring.pml and window_calls.pml
 # describe the models and assertions). Prints one line per world: its name, the
 # number of states, the result. Correct worlds must be searched completely
 # without an error, except the largest, which is searched for SECONDS_MOST
@@ -35,7 +35,7 @@ states() {
     sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' found
 }
 
-told() { # name | verdict
+print_result() { # name | verdict
     printf '%-44s %12s states  %s\n' "$1" "$(states)" "$2"
 }
 
@@ -43,9 +43,9 @@ told() { # name | verdict
 holds() { # name | sizes | how | arguments
     search "$2" "$3" "$4"
     if grep -q 'errors: 0' found && ! grep -q 'Search not completed' found; then
-        told "$1" "every promise holds"
+        print_result "$1" "every promise holds"
     else
-        told "$1" "FAILED: $(grep '^pan:1' found)"
+        print_result "$1" "FAILED: $(grep '^pan:1' found)"
         bad=1
     fi
 }
@@ -54,9 +54,9 @@ holds() { # name | sizes | how | arguments
 stands() { # name | sizes
     search "$2" -DBITSTATE -w31 "timeout -s INT ${SECONDS_MOST:-120}" || true
     if grep -q 'errors: 0' found; then
-        told "$1" "seen in part, every promise holds"
+        print_result "$1" "seen in part, every promise holds"
     else
-        told "$1" "FAILED: $(grep '^pan:1' found)"
+        print_result "$1" "FAILED: $(grep '^pan:1' found)"
         bad=1
     fi
 }
@@ -65,9 +65,9 @@ stands() { # name | sizes
 refuted() { # name | sizes | sentence
     search "$2" -DCOLLAPSE -w22 || true
     if grep -q "$3" found; then
-        told "$1" "refuted: $3"
+        print_result "$1" "refuted: $3"
     else
-        told "$1" "FAILED: nothing was found"
+        print_result "$1" "FAILED: nothing was found"
         bad=1
     fi
 }
@@ -97,15 +97,15 @@ refuted "a joiner is never sure" "-DLOSSES=1 -DNEVER_CONFIRMED" \
 refuted "another order counts from any op on" \
     "-DJOINERS=0 -DLOSSES=1 -DORDERS=1 -DANY_OP" "somebody waits for ever"
 
-model=cards.pml
+model=window_calls.pml
 reduce=''
 holds "2 ranks, 4 calls over shared memory" "-DRANKS=2 -DTURNS=4" \
     -DCOLLAPSE -w24
 holds "3 ranks, 3 calls" "-DRANKS=3 -DTURNS=3" -DCOLLAPSE -w25
-holds "2 ranks, 5 calls, 4 sides, left is told late" \
-    "-DRANKS=2 -DTURNS=5 -DSIDES=4 -DNO_OPEN" -DCOLLAPSE -w25
-refuted "only the side tells how far a rank is" \
-    "-DRANKS=2 -DTURNS=4 -DSIDE_ALONE" "invalid end state"
-refuted "left is told before it was read" "-DLEFT_FIRST" "assertion violated"
-refuted "sides are not waited for" "-DNEVER_WAITS" "assertion violated"
+holds "2 ranks, 5 calls, 4 slots, left is reported late" \
+    "-DRANKS=2 -DTURNS=5 -DSLOTS=4 -DNO_OPEN" -DCOLLAPSE -w25
+refuted "only the slot has the progress of a rank" \
+    "-DRANKS=2 -DTURNS=4 -DSLOT_ALONE" "invalid end state"
+refuted "left is reported before it was read" "-DLEFT_FIRST" "assertion violated"
+refuted "slots are used before they are free" "-DNEVER_WAITS" "assertion violated"
 exit $bad

@@ -234,7 +234,7 @@ unsigned council_leader(struct council *council)
     uint64_t until_ns = gw_now_ns() + patience_ns;
     unsigned leader;
     while ((leader = common_leader(council)) == GW__NODES_MAX) {
-        ck_assert_msg(gw_now_ns() < until_ns, "nobody leads");
+        ck_assert_msg(gw_now_ns() < until_ns, "there is no leader");
         nanosleep(&moment, NULL);
     }
     return leader - COUNCIL_NODE;

@@ -31,7 +31,7 @@ uint64_t ring_bit(const struct elastic_ring *ring, unsigned rank)
     return (uint64_t)1 << ring->nodes[rank];
 }
 
-uint64_t ring_everybody(const struct elastic_ring *ring)
+uint64_t ring_all_members(const struct elastic_ring *ring)
 {
     uint64_t all = 0;
     for (unsigned r = 0; r < ring->size; r++)
@@ -201,7 +201,7 @@ void share_plan_clean(struct share *shares, const struct elastic_ring *ring)
     const struct gw__recovery_case clean = {.ranks = ring->size,
                                             .nodes = ring->nodes,
                                             .chunks = ring->size,
-                                            .target = ring_everybody(ring),
+                                            .target = ring_all_members(ring),
                                             .initial_count = ring->size,
                                             .initial_members = ring->nodes};
     struct gw__recovery recovery;

@@ -46,7 +46,7 @@ typedef void (*ring_body)(struct elastic_ring *ring, unsigned rank,
 void ring_each(struct elastic_ring *ring, ring_body body, void *context);
 
 uint64_t ring_bit(const struct elastic_ring *ring, unsigned rank);
-uint64_t ring_everybody(const struct elastic_ring *ring);
+uint64_t ring_all_members(const struct elastic_ring *ring);
 
 /* ---- one member's part in an op ---- */
 

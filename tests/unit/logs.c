@@ -184,7 +184,7 @@ unsigned logs_leader(struct logs *logs)
     uint64_t until_ns = gw_now_ns() + patience_ns;
     unsigned leader;
     while ((leader = common_leader(logs)) == logs->count) {
-        ck_assert_msg(gw_now_ns() < until_ns, "nobody leads");
+        ck_assert_msg(gw_now_ns() < until_ns, "there is no leader");
         nanosleep(&moment, NULL);
     }
     return leader;

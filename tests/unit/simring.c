@@ -21,7 +21,7 @@ uint64_t simring_node_bit(const struct simring *w, unsigned i)
     return (uint64_t)1 << w->nodes[i];
 }
 
-static uint64_t everybody(const struct simring *w)
+static uint64_t all_members(const struct simring *w)
 {
     uint64_t all = 0;
     for (unsigned i = 0; i < w->count; i++)
@@ -38,7 +38,7 @@ void simring_begin(struct simring *w, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         w->members[i].alive = w->members[i].begun = true;
         gw__contributor_sets_begin(&w->members[i].sets, 0, w->nodes[i], count,
-                                   everybody(w));
+                                   all_members(w));
         for (unsigned c = 0; c < count; c++)
             apply_input(w, i, c);
     }

@@ -48,7 +48,7 @@ START_TEST(test_fail_keeps_code_and_sentence)
     ck_assert_int_eq(gw_fail(&why, GW_ELOST, "rank %d is gone", 3), GW_ELOST);
     ck_assert_int_eq(why.code, GW_ELOST);
     ck_assert_str_eq(why.text, "rank 3 is gone");
-    ck_assert_int_eq(gw_fail(NULL, GW_EDATA, "nobody listens"), GW_EDATA);
+    ck_assert_int_eq(gw_fail(NULL, GW_EDATA, "no process listens"), GW_EDATA);
 }
 END_TEST
 
@@ -142,7 +142,7 @@ START_TEST(test_wrap_puts_context_before)
     ck_assert_int_eq(gw_wrap(&why, GW_OK, "chunk %d", 5), GW_ELOST);
     ck_assert_int_eq(gw_wrap(&why, GW_OK, "allreduce op 12"), GW_ELOST);
     ck_assert_str_eq(why.text, "allreduce op 12: chunk 5: peer lost");
-    ck_assert_int_eq(gw_wrap(NULL, GW_EDATA, "nobody listens"), GW_EDATA);
+    ck_assert_int_eq(gw_wrap(NULL, GW_EDATA, "no process listens"), GW_EDATA);
 }
 END_TEST
 

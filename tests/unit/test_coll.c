@@ -204,7 +204,7 @@ static void check_counters(const struct gw_comm *comm,
                            messages, bytes);
         if (counted.messages_received != messages[rank] ||
             counted.bytes_received != bytes[rank])
-            give_up(comm, workload, "what was received differs from the price");
+            give_up(comm, workload, "the received bytes differ from the price");
     }
     gw_plan_destroy(&plan);
 }

@@ -133,7 +133,7 @@ START_TEST(messages_reach_the_other_machine)
     static struct scripted_node nodes[2];
     begun(&nodes[0], 0);
     begun(&nodes[1], 1);
-    scripted_run(&nodes[0], "send 1 lost, nobody knows where 1 is");
+    scripted_run(&nodes[0], "send 1 lost, the address of 1 is unknown");
     scripted_know(&nodes[0], &nodes[1]);
     scripted_know(&nodes[1], &nodes[0]);
     scripted_run(&nodes[0], "send 1 hello; send 0 to myself");
@@ -381,7 +381,7 @@ START_TEST(an_invalid_endpoint_starts_nothing)
                      "nor tcp://host:port");
     ck_assert_ptr_null(driver);
     gw__driver_stop(&driver);
-    const struct gw__driver_peer peer = {1, "nobody"};
+    const struct gw__driver_peer peer = {1, "none"};
     config = scripted_config(&scripted, 0);
     config.peers = &peer;
     config.peer_count = 1;

@@ -18,13 +18,13 @@ Suite *suite_elastic(void);
 
 /* 4^i: in base 4 all digits of the result are 1. Chunks without elements and
  * chunks of several slices are among these. */
-START_TEST(everybody_counts_once)
+START_TEST(all_members_count_once)
 {
     static const size_t counts[] = {0, 1, 3, 7, 1001, 40000};
     const char *wire = ring_wires[_i % RING_WIRES];
     struct elastic_ring ring = ring_of(wire, 1 + (unsigned)_i / RING_WIRES);
     struct share shares[RING_MOST];
-    uint64_t all = ring_everybody(&ring);
+    uint64_t all = ring_all_members(&ring);
     ring.slice_bytes = 16384;
     ring_open(&ring);
     for (unsigned k = 0; k < sizeof counts / sizeof *counts; k++) {
@@ -248,7 +248,7 @@ Suite *suite_elastic(void)
     Suite *suite = suite_create("elastic");
     TCase *clean = tcase_create("elastic/clean");
     TCase *held = tcase_create("elastic/held");
-    tcase_add_loop_test(clean, everybody_counts_once, 0,
+    tcase_add_loop_test(clean, all_members_count_once, 0,
                         RING_WIRES * RING_MOST);
     tcase_add_loop_test(clean, every_kind_of_value, 0, RING_WIRES);
     tcase_add_loop_test(held, any_death_at_any_step, 0, 4);

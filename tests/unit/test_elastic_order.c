@@ -46,7 +46,7 @@ START_TEST(who_is_ahead_is_not_reported)
     static const struct hop second[] = {{1, 0, GW_REPLACE, false}};
     struct elastic_ring ring = ring_of(ring_wires[_i], 3);
     struct two_ops two = {.sink = {.emit = record_wait}};
-    uint64_t all = ring_everybody(&ring), sets[3] = {0, all, all};
+    uint64_t all = ring_all_members(&ring), sets[3] = {0, all, all};
     ring.sinks[0] = &two.sink;
     ring.timeout_ms = 10;
     hand_open(&ring, two.shares[0], 5000);
@@ -93,7 +93,7 @@ START_TEST(who_calls_something_else_is_seen_despite_the_plan)
     static const struct hop hops[] = {{2, 0, GW_REPLACE, false}};
     struct elastic_ring ring = ring_of(ring_wires[_i], 3);
     struct share shares[RING_MOST];
-    uint64_t all = ring_everybody(&ring), sets[3] = {0, all, all};
+    uint64_t all = ring_all_members(&ring), sets[3] = {0, all, all};
     struct hand_slice slice = {.epoch = 7, .bytes = 64, .contributors = all};
     hand_open(&ring, shares, 8);
     hand_plan(&ring, shares, hops, 1, all, sets);
@@ -121,7 +121,7 @@ START_TEST(links_have_profiles)
     ck_assert_uint_ge(gw_now_ns() - begin_ns, 10000000);
     for (unsigned r = 0; r < 3; r++) {
         ck_assert_int_eq(shares[r].err, GW_OK);
-        ck_assert_uint_eq(shares[r].sets[r], ring_everybody(&ring));
+        ck_assert_uint_eq(shares[r].sets[r], ring_all_members(&ring));
         share_check(&shares[r], &ring, r, ring.wire);
     }
     hand_leave(&ring, shares);
@@ -158,7 +158,7 @@ START_TEST(a_chunk_is_bare_while_writes_are_in_flight)
     uint64_t sets[3] = {0}, own = ring_bit(&ring, 1), sum = own;
     ring.slice_bytes = 64;
     hand_open(&ring, shares, 16);
-    hand_plan(&ring, shares, hops, 2, ring_everybody(&ring), sets);
+    hand_plan(&ring, shares, hops, 2, ring_all_members(&ring), sets);
     ck_assert_int_eq(gw__contributors_start(ring.comms[1], &s->call, s->program,
                                             s->op, &s->contributors,
                                             &s->request),

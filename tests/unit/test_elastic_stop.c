@@ -242,7 +242,7 @@ START_TEST(a_stopped_call_goes_on)
     ck_assert_uint_gt(tripwire.left, 4); /* it went below 0 */
     for (unsigned r = 0; r < ring.size; r++) {
         ck_assert_int_eq(shares[r].err, GW_OK);
-        ck_assert_uint_eq(shares[r].sets[0], ring_everybody(&ring));
+        ck_assert_uint_eq(shares[r].sets[0], ring_all_members(&ring));
         share_check(&shares[r], &ring, r, ring.wire);
         share_fini(&shares[r], true);
     }

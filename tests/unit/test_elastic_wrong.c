@@ -31,13 +31,13 @@ START_TEST(none_counts_twice)
     struct share shares[RING_MOST];
     uint64_t sets[2] = {0};
     hand_open(&ring, shares, 1000);
-    hand_plan(&ring, shares, twice, 2, ring_everybody(&ring), sets);
+    hand_plan(&ring, shares, twice, 2, ring_all_members(&ring), sets);
     ring_each(&ring, run_or_stop, shares);
     hand_expect(
         &ring, shares, 1, GW_EWRONG,
         "op 0, step 2, chunk 0 at node 16: node 5 would be counted twice");
     /* The old contents are unchanged, and no other member got an error. */
-    ck_assert_uint_eq(shares[1].sets[0], ring_everybody(&ring));
+    ck_assert_uint_eq(shares[1].sets[0], ring_all_members(&ring));
     share_check(&shares[1], &ring, 1, ring.wire);
     ck_assert(shares[0].err == GW_OK || shares[0].err == GW_PENDING);
     hand_leave(&ring, shares);
@@ -51,7 +51,7 @@ START_TEST(several_sources_have_no_common_contributor)
                                       {1, 2, GW_ADD, true}};
     struct elastic_ring ring = ring_of("shm", 3);
     uint64_t a = ring_bit(&ring, 0), b = ring_bit(&ring, 1),
-             all = ring_everybody(&ring);
+             all = ring_all_members(&ring);
     const struct {
         uint64_t sets[3];
         const char *text;
@@ -83,7 +83,7 @@ START_TEST(none_counts_that_must_not)
     struct share shares[RING_MOST];
     uint64_t sets[2] = {0};
     hand_open(&ring, shares, 10);
-    hand_plan(&ring, shares, hops, 1, ring_everybody(&ring), sets);
+    hand_plan(&ring, shares, hops, 1, ring_all_members(&ring), sets);
     shares[1].contributors.target = ring_bit(&ring, 1);
     ring_each(&ring, run_or_stop, shares);
     hand_expect(&ring, shares, 1, GW_EWRONG, "node 5 must not be counted");

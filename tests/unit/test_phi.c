@@ -128,7 +128,7 @@ START_TEST(intervals_come_in_their_order_with_the_newest_last)
 }
 END_TEST
 
-START_TEST(the_time_in_which_the_observer_slept_is_nobodys_silence)
+START_TEST(sleep_of_the_observer_is_no_silence_of_a_peer)
 {
     struct gw__phi phi;
     gw__phi_begin(&phi, &threshold, 0);
@@ -156,7 +156,7 @@ Suite *suite_phi(void)
     tcase_add_test(t, clockwork_teaches_no_impatience);
     tcase_add_test(t, data_ends_a_silence_and_teaches_nothing);
     tcase_add_test(t, intervals_come_in_their_order_with_the_newest_last);
-    tcase_add_test(t, the_time_in_which_the_observer_slept_is_nobodys_silence);
+    tcase_add_test(t, sleep_of_the_observer_is_no_silence_of_a_peer);
     suite_add_tcase(suite, t);
     return suite;
 }

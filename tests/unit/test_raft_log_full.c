@@ -94,7 +94,7 @@ static void give(unsigned i, uint64_t index)
     while (!gw__raft_log_error(log, &why) &&
            logs_sight(&logs, i)->index < index) {
         unsigned leader = logs_sight(&logs, i)->leader;
-        ck_assert_msg(gw_now_ns() < until_ns, "nobody takes it");
+        ck_assert_msg(gw_now_ns() < until_ns, "no controller accepts it");
         if (leader < 3 && logs.logs[leader].log && gw_now_ns() > again_ns) {
             for (uint64_t n = logs_sight(&logs, i)->index; n < index; n++)
                 logs_propose(&logs, leader, n);

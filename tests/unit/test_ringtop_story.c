@@ -164,7 +164,7 @@ START_TEST(redoing_too_little_is_a_double)
 }
 END_TEST
 
-START_TEST(forward_wants_everybody)
+START_TEST(forward_wants_all_members)
 {
     die_in_op();
     decide(0);
@@ -426,7 +426,7 @@ Suite *suite_ringtop_story(void)
         stages_of_a_failure,
         excluded_work_is_redone,
         redoing_too_little_is_a_double,
-        forward_wants_everybody,
+        forward_wants_all_members,
         a_plain_communicator_only_loses,
         events_without_ranks,
         it_comes_back,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The lives of a ring member. It starts with its number and first orders,
- * joins, works until it is told to leave, and leaves. A member that is declared
+ * joins, works until it is asked to leave, and leaves. A member that is declared
  * dead while it sleeps or is cut off learns so by GW_ECLOSED, discards its
  * state, and joins again as a new incarnation:
  *
