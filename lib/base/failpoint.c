@@ -44,7 +44,7 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
         {"ring.decided",
          "the decision is in the op table, but not carried out"},
     [GW__AT_RING_CONNECT] =
-        {"ring.meet",
+        {"ring.connect",
          "a member is about to connect to the other members of a new view"},
     [GW__AT_RING_ADDRESS] = {"ring.address",
                              "a member has sent its address, but not received "
@@ -53,7 +53,7 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
         {"ring.addresses",
          "all addresses are known, but no connection is open"},
     [GW__AT_RING_CONNECTED] =
-        {"ring.met", "a member is connected to all others of its view"},
+        {"ring.connected", "a member is connected to all others of its view"},
     [GW__AT_RECOVER_PLAN] = {"recover.plan",
                              "a recovery is planned, but no data has moved"},
     [GW__AT_RECOVER_CHUNK] = {"recover.chunk",
@@ -72,9 +72,9 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
     [GW__AT_RING_ADOPT] = {"ring.adopt", "a member is about to adopt a view "
                                          "with joiners"},
     [GW__AT_COPY_SEND] =
-        {"copy.give",
+        {"copy.send",
          "a member is about to send a part of the state to a joiner"},
-    [GW__AT_COPY_BLOCK] = {"copy.piece",
+    [GW__AT_COPY_BLOCK] = {"copy.block",
                            "a joiner has received a part of the state"},
     [GW__AT_COPY_READY] =
         {"copy.ready", "a joiner has the state, and is about to confirm it"},
@@ -130,10 +130,11 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
     [GW__AT_PS_LOADED] =
         {"ps.loaded", "a learner has loaded a slot, but has not reported it"},
     [GW__AT_PS_ROUND_COMMIT] =
-        {"ps.closing",
-         "the clock has closed units, but the slots do not know it"},
+        {"ps.commit",
+         "the clock has closed work items, but the slots do not know it"},
     [GW__AT_PS_CLOSED] =
-        {"ps.closed", "a slot is about to apply the units of a closed round"},
+        {"ps.closed",
+         "a slot is about to apply the work items of a closed round"},
 };
 
 /* The failpoints that accept `error`. */
@@ -150,12 +151,28 @@ const struct gw__failpoint_info *gw__failpoint_info(enum gw__failpoint point)
     return &infos[point];
 }
 
+static bool equals(const char *name, const char *text, size_t length)
+{
+    return strlen(name) == length && memcmp(name, text, length) == 0;
+}
+
+/* The names of before they became standard: gradwire(7), HISTORY. */
+static const struct {
+    const char *name;
+    enum gw__failpoint point;
+} old_names[] = {
+    {"ring.meet", GW__AT_RING_CONNECT},     {"ring.met", GW__AT_RING_CONNECTED},
+    {"copy.give", GW__AT_COPY_SEND},        {"copy.piece", GW__AT_COPY_BLOCK},
+    {"ps.closing", GW__AT_PS_ROUND_COMMIT},
+};
+
 static enum gw__failpoint find_point(const char *name, size_t length)
 {
     unsigned point = 0;
-    while (point < GW__FAILPOINTS &&
-           (strlen(infos[point].name) != length ||
-            memcmp(infos[point].name, name, length) != 0))
+    for (size_t i = 0; i < sizeof old_names / sizeof *old_names; i++)
+        if (equals(old_names[i].name, name, length))
+            return old_names[i].point;
+    while (point < GW__FAILPOINTS && !equals(infos[point].name, name, length))
         point++;
     return (enum gw__failpoint)point;
 }

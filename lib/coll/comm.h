@@ -256,7 +256,7 @@ _Static_assert(sizeof(struct gw__memory_range) == 24,
 /* Runs the call if it is prepared and can run at once. False: it has not
  * begun. */
 bool gw__fast_path_run(struct gw_comm *comm, const struct gw_call *call,
-                       enum gw_err *err);
+                       struct gw_request **request, enum gw_err *err);
 
 /* ---- withdraw.c ---- */
 

@@ -20,7 +20,6 @@
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The memory of initial values. All-to-all in place overwrites blocks that are
@@ -142,6 +141,18 @@ static size_t slice_length(const struct gw_request *r, unsigned cell, size_t k)
     return left < r->slice_bytes ? left : r->slice_bytes;
 }
 
+static struct gw__header header_of(const struct gw_request *r, uint32_t step,
+                                   uint32_t cell, uint32_t k)
+{
+    return (struct gw__header){.epoch = r->comm->epoch,
+                               .op = r->op,
+                               .step = step,
+                               .chunk = r->program->cells[cell].chunk,
+                               .slice = k,
+                               .bytes = (uint32_t)slice_length(r, cell, k),
+                               .call = r->signature};
+}
+
 /* Does this send read memory that a write will overwrite? */
 static bool reads_home(const struct gw_request *r, const struct gw__send *s)
 {
@@ -163,13 +174,7 @@ static enum gw_err push_slice(struct gw_request *r, unsigned peer)
     size_t bytes = slice_length(r, s->cell, k);
     const unsigned char *from =
         s->version == GW__NO_WRITE ? slot->first : slot->home;
-    struct gw__header header = {.epoch = comm->epoch,
-                                .op = r->op,
-                                .step = s->step,
-                                .chunk = p->cells[s->cell].chunk,
-                                .slice = k,
-                                .bytes = (uint32_t)bytes,
-                                .call = r->signature};
+    struct gw__header header = header_of(r, s->step, s->cell, k);
     if (r->contributors)
         header.contributors = gw__contributors_of_send(r, s);
     enum gw_err err = comm->wire->ops->send(
@@ -219,6 +224,18 @@ static enum gw_err lost(struct gw_request *r, unsigned peer, enum gw_err err,
                                      : "is lost");
 }
 
+/* The memory that a slice is copied to. NULL: it is added to other data, or the
+ * call is elastic, whose memory changes by whole slices only. */
+static void *place_of(const struct gw_request *r, const struct gw__write *w,
+                      uint32_t k)
+{
+    bool scaled = w->completes && r->call.op == GW_AVG;
+    bool alone = w->source_count == 1 && !w->adds_own && !scaled;
+    return alone && !r->contributors
+               ? r->slots[w->cell].home + k * r->slice_bytes
+               : NULL;
+}
+
 /* The slice at the head of the link, if it is the one that this source
  * expects. */
 static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
@@ -232,16 +249,15 @@ static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
     if (comm->in_blocked[peer] || at >= p->in_begin[peer + 1] ||
         p->in[at].write != write)
         return GW_PENDING;
+    struct gw__header expected = header_of(r, w->step, w->cell, k);
+    if (comm->wire->ops->expect)
+        comm->wire->ops->expect(comm->wire, peer, &expected, place_of(r, w, k));
     enum gw_err err = comm->wire->ops->peek(comm->wire, peer, view);
     if (err)
         return err == GW_PENDING ? err : lost(r, peer, err, why);
-    const struct gw__header *h = view->header;
-    if (h->epoch != comm->epoch || h->op != r->op || h->step != w->step ||
-        h->slice != k || h->chunk != p->cells[w->cell].chunk ||
-        h->bytes != slice_length(r, w->cell, k) ||
-        memcmp(&h->call, &r->signature, sizeof h->call) != 0)
-        return gw__mismatch_slice(r, peer, h, why);
-    return GW_OK;
+    return gw__header_fits(view->header, &expected)
+               ? GW_OK
+               : gw__mismatch_slice(r, peer, view->header, why);
 }
 
 static bool may_overwrite(const struct gw_request *r, const struct gw__write *w,
@@ -261,8 +277,8 @@ static void reduce_slice(struct gw_request *r, const struct gw__write *w,
     const struct gw__chunk_memory *slot = &r->slots[w->cell];
     size_t bytes = slice_length(r, w->cell, k);
     void *dest = slot->home + k * r->slice_bytes;
-    if (bytes == 0)
-        return;
+    if (bytes == 0 || (count == 1 && r->comm->reduce_sources[0] == dest))
+        return; /* it was received there */
     struct gw_reduce_local reduce = {.sources = r->comm->reduce_sources,
                                      .dests = &dest,
                                      .source_count = count,
@@ -403,39 +419,4 @@ enum gw_err gw__engine_progress(struct gw_request *r, bool *moved,
         *moved = true;
     }
     return GW_OK;
-}
-
-void gw__engine_describe(const struct gw_request *r, char *text, size_t room,
-                         int *peer)
-{
-    const struct gw__program *p = r->program;
-    for (unsigned q = 0; q < r->comm->size; q++)
-        if (r->in_at[q] < p->in_begin[q + 1]) {
-            uint32_t write = p->in[r->in_at[q]].write;
-            const struct gw__write *w = &p->writes[write];
-            struct gw__slice_view view;
-            if (r->comm->wire->ops->peek(r->comm->wire, q, &view) == GW_OK)
-                continue;
-            snprintf(text, room,
-                     "rank %u waits for rank %u, step %u, chunk %u, slice %u",
-                     r->comm->rank, q, w->step + 1, p->cells[w->cell].chunk,
-                     r->written[write]);
-            *peer = (int)q;
-            return;
-        }
-    for (unsigned q = 0; q < r->comm->size; q++)
-        if (r->out_at[q] < p->out_begin[q + 1]) {
-            uint32_t index = p->out[r->out_at[q]];
-            const struct gw__send *s = &p->sends[index];
-            snprintf(text, room,
-                     "rank %u waits for rank %u to receive step %u, chunk %u, "
-                     "slice %u",
-                     r->comm->rank, q, s->step + 1, p->cells[s->cell].chunk,
-                     r->pushed[index]);
-            *peer = (int)q;
-            return;
-        }
-    snprintf(text, room, "rank %u waits for its peers to receive its data",
-             r->comm->rank);
-    *peer = -1;
 }

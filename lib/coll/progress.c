@@ -192,11 +192,13 @@ enum gw_err gw__comm_check(struct gw_comm *comm, uint64_t now)
     return GW_OK;
 }
 
-/* Nothing moved: look around periodically, and wait. */
+/* Nothing moved: check periodically, or wait. The check sees slices that have
+ * just arrived, and a wait would not report these again. */
 static enum gw_err idle(struct gw_comm *comm, bool sleep, bool overlaps)
 {
+    uint64_t checked_ns = comm->last_check_ns;
     enum gw_err err = gw__comm_check(comm, gw_now_ns());
-    if (err)
+    if (err || comm->last_check_ns != checked_ns)
         return err;
     uint64_t most_ns = overlaps ? OTHERS_NS : comm->stop ? STOP_NS : SLEEP_NS;
     uint64_t nap_ns = comm->timeout_ns / 8;

@@ -5,6 +5,8 @@
  */
 #include "coll/window/staging.h"
 
+#include <gradwire/request.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,7 +200,8 @@ enum gw_err gw__request_resume(const struct gw__window_call *w,
     r->state = state;
     gw__staging_skip(r);
     w->comm->last_progress_ns = gw_now_ns();
-    return gw_wait(&r);
+    *w->request = r;
+    return GW_OK;
 }
 
 enum gw_err gw_start(struct gw_comm *comm, const struct gw_call *call,
@@ -250,6 +253,23 @@ enum gw_err gw_wait(struct gw_request **request)
     return err;
 }
 
+enum gw_err gw_wait_for(struct gw_request **request, uint64_t ns)
+{
+    struct gw_request *r = *request;
+    enum gw_err err = GW_OK;
+    if (!r)
+        return GW_OK;
+    uint64_t begin_ns = gw_now_ns();
+    while (!err && r->state != GW__DONE) {
+        err = gw__turn(r->comm, true);
+        if (!err && r->state != GW__DONE && gw_now_ns() - begin_ns >= ns)
+            return GW_PENDING;
+    }
+    gw__request_retire(r);
+    *request = NULL;
+    return err;
+}
+
 enum gw_err gw_wait_all(size_t count, struct gw_request **requests)
 {
     enum gw_err first = GW_OK;
@@ -261,12 +281,28 @@ enum gw_err gw_wait_all(size_t count, struct gw_request **requests)
     return first;
 }
 
+/* Starts a call, or runs the whole of it on the fast path: then *request is
+ * NULL. */
+static enum gw_err start_fast(struct gw_comm *comm, const struct gw_call *call,
+                              struct gw_request **request)
+{
+    enum gw_err err;
+    *request = NULL;
+    return gw__fast_path_run(comm, call, request, &err)
+               ? err
+               : gw_start(comm, call, request);
+}
+
 enum gw_err gw_run(struct gw_comm *comm, const struct gw_call *call)
 {
     struct gw_request *request;
-    enum gw_err err;
-    if (gw__fast_path_run(comm, call, &err))
-        return err;
-    err = gw_start(comm, call, &request);
+    enum gw_err err = start_fast(comm, call, &request);
     return err ? err : gw_wait(&request);
+}
+
+enum gw_err gw_run_for(struct gw_comm *comm, const struct gw_call *call,
+                       uint64_t ns, struct gw_request **request)
+{
+    enum gw_err err = start_fast(comm, call, request);
+    return err ? err : gw_wait_for(request, ns);
 }

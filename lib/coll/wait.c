@@ -52,3 +52,38 @@ void gw__report_wait(const struct gw_request *r, uint64_t now)
     gw__event(r, GW_EV_WAIT, (unsigned)peer, GW_NONE, GW_NONE, 0,
               (int64_t)(now - p->since_ns));
 }
+
+void gw__engine_describe(const struct gw_request *r, char *text, size_t room,
+                         int *peer)
+{
+    const struct gw__program *p = r->program;
+    for (unsigned q = 0; q < r->comm->size; q++)
+        if (r->in_at[q] < p->in_begin[q + 1]) {
+            uint32_t write = p->in[r->in_at[q]].write;
+            const struct gw__write *w = &p->writes[write];
+            struct gw__slice_view view;
+            if (r->comm->wire->ops->peek(r->comm->wire, q, &view) == GW_OK)
+                continue;
+            snprintf(text, room,
+                     "rank %u waits for rank %u, step %u, chunk %u, slice %u",
+                     r->comm->rank, q, w->step + 1, p->cells[w->cell].chunk,
+                     r->written[write]);
+            *peer = (int)q;
+            return;
+        }
+    for (unsigned q = 0; q < r->comm->size; q++)
+        if (r->out_at[q] < p->out_begin[q + 1]) {
+            uint32_t index = p->out[r->out_at[q]];
+            const struct gw__send *s = &p->sends[index];
+            snprintf(text, room,
+                     "rank %u waits for rank %u to receive step %u, chunk %u, "
+                     "slice %u",
+                     r->comm->rank, q, s->step + 1, p->cells[s->cell].chunk,
+                     r->pushed[index]);
+            *peer = (int)q;
+            return;
+        }
+    snprintf(text, room, "rank %u waits for its peers to receive its data",
+             r->comm->rank);
+    *peer = -1;
+}

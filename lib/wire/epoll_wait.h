@@ -27,12 +27,12 @@ static inline int gw__epoll_wait_ns(int epoll_fd, struct epoll_event *events,
     return count;
 }
 
-/* The next time to spin: doubled if something arrived while spinning, else
- * halved; 1 to 50 us. */
-static inline uint64_t gw__epoll_next_spin(uint64_t spin_ns, bool paid)
+/* The next time to spin: doubled if the last wait was short enough to spin for
+ * it, else halved; 1 to 50 us. */
+static inline uint64_t gw__epoll_next_spin(uint64_t spin_ns, uint64_t waited_ns)
 {
     enum { LEAST_NS = 1000, MOST_NS = 50 * 1000 };
-    spin_ns = paid ? spin_ns * 2 : spin_ns / 2;
+    spin_ns = waited_ns < MOST_NS ? spin_ns * 2 : spin_ns / 2;
     if (spin_ns < LEAST_NS)
         return LEAST_NS;
     return spin_ns < MOST_NS ? spin_ns : MOST_NS;

@@ -65,8 +65,9 @@ enum gw_err gw__region_new(size_t bytes, struct gw__region *region,
     int fd = open_unnamed(&place);
     if (fd < 0)
         return gw_fail_errno(why, "shared memory in %s", place);
+    bool is_above_limit = bytes > gw__memory_limit();
     errno = ENOMEM;
-    if (bytes > gw__memory_limit() || reserve_file(fd, bytes) != 0)
+    if (is_above_limit || reserve_file(fd, bytes) != 0)
         goto fail;
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_POPULATE, fd, 0);

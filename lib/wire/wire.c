@@ -5,13 +5,15 @@
  */
 #include "wire.h"
 
+#include "seal.h"
+
 #include <gradwire/wire.h>
 
 #include <stdatomic.h>
 #include <string.h>
 
-static const char *const names[] = {"shm", "ipc", "tcp", "verbs", NULL};
-static const char *const without_verbs[] = {"shm", "ipc", "tcp", NULL};
+static const char *const names[] = {"shm", "ipc", "tcp", "zmq", "verbs", NULL};
+static const char *const without_verbs[] = {"shm", "ipc", "tcp", "zmq", NULL};
 
 const char *const *gw_wire_list(void)
 {
@@ -33,13 +35,26 @@ enum gw_err gw__wire_open(const struct gw_comm_config *config,
             named.rank, named.size, GW__WIRE_PEERS_MAX);
     if (strcmp(named.wire, "shm") == 0)
         return gw__shm_open(&named, wire, why);
-    if (strcmp(named.wire, "ipc") == 0 || strcmp(named.wire, "tcp") == 0)
+    if (strcmp(named.wire, "zmq") == 0)
         return gw__zmq_open(&named, wire, why);
+    if (strcmp(named.wire, "ipc") == 0 || strcmp(named.wire, "tcp") == 0)
+        return named.key_file && !gw__seal_is_built()
+                   ? gw__zmq_open(&named, wire, why)
+                   : gw__socket_open(&named, wire, why);
     if (strcmp(named.wire, "verbs") == 0)
         return gw__verbs_open(&named, wire, why);
     return gw_fail(why, GW_EINVAL,
-                   "unknown wire \"%.40s\"; use shm, ipc, tcp or verbs",
+                   "unknown wire \"%.40s\"; use shm, ipc, tcp, zmq or verbs",
                    named.wire);
+}
+
+bool gw__header_fits(const struct gw__header *header,
+                     const struct gw__header *expected)
+{
+    struct gw__header due = *expected;
+    due.contributors = header->contributors;
+    due.sent_ns = header->sent_ns;
+    return memcmp(header, &due, sizeof due) == 0;
 }
 
 bool gw__wire_interrupted(const struct gw__wire *wire)

@@ -54,6 +54,11 @@ struct gw__header {
 };
 _Static_assert(sizeof(struct gw__header) == 64, "header has no holes");
 
+/* Is it the header of the slice that `expected` describes? The contributors and
+ * the time may be any. */
+bool gw__header_fits(const struct gw__header *header,
+                     const struct gw__header *expected);
+
 /* The slice at the head of a link. Valid until released. */
 struct gw__slice_view {
     const struct gw__header *header;
@@ -87,6 +92,12 @@ struct gw__wire_ops {
     /* Number of sends to `peer`, from the first on, whose buffers are free
      * again. Only grows. */
     uint64_t (*sends_done)(struct gw__wire *, unsigned peer);
+    /* The header of the next slice from `peer` will fit this one. Its data may
+     * be received at `place`, and are then the view's; NULL: there is no place
+     * for them. A hint before `peek`; it ends with the slice, and with the
+     * wire. NULL: the wire does not use it. */
+    void (*expect)(struct gw__wire *, unsigned peer, const struct gw__header *,
+                   void *place);
     /* GW_OK: *view is the head. GW_PENDING: there is no slice. */
     enum gw_err (*peek)(struct gw__wire *, unsigned peer,
                         struct gw__slice_view *view);
@@ -146,6 +157,12 @@ uint64_t gw__wire_nap_ns(const struct gw__wire *wire, uint64_t ns);
 GW_MUST_CHECK enum gw_err gw__shm_open(const struct gw_comm_config *config,
                                        struct gw__wire **wire,
                                        struct gw_error *why);
+/* "ipc" and "tcp", with or without a key. */
+GW_MUST_CHECK enum gw_err gw__socket_open(const struct gw_comm_config *config,
+                                          struct gw__wire **wire,
+                                          struct gw_error *why);
+/* "zmq": ZeroMQ over TCP. With a key it also serves as "ipc" and "tcp" in a
+ * build without a library for sealing. */
 GW_MUST_CHECK enum gw_err gw__zmq_open(const struct gw_comm_config *config,
                                        struct gw__wire **wire,
                                        struct gw_error *why);

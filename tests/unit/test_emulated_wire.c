@@ -18,7 +18,7 @@ static const uint64_t ms = 1000000U;
 static const uint64_t hour = 3600000U * (uint64_t)1000000U;
 static const char *const names[] = {"shm", "ipc", "tcp"};
 enum { NAMES = sizeof names / sizeof *names };
-static const struct gw__link_profile none, down = {.down = true};
+static const struct gw_link_profile none, down = {.down = true};
 
 /* Two ranks, and the link profiles of each. */
 struct pair {
@@ -55,7 +55,7 @@ static void end(struct pair *pair)
 }
 
 /* Of the link from rank 0 to rank 1. */
-static void set(struct pair *pair, const struct gw__link_profile *profile)
+static void set(struct pair *pair, const struct gw_link_profile *profile)
 {
     gw__link_profiles_set(pair->profiles[1], NODE, profile);
 }
@@ -147,9 +147,9 @@ END_TEST
 START_TEST(what_a_cut_held_keeps_to_the_rate_after_it)
 {
     struct pair pair;
-    static const struct gw__link_profile stopped = {.down = true,
-                                                    .rate = BYTES * 50},
-                                         slow = {.rate = BYTES * 50};
+    static const struct gw_link_profile stopped = {.down = true,
+                                                   .rate = BYTES * 50},
+                                        slow = {.rate = BYTES * 50};
     start(&pair, _i);
     set(&pair, &stopped);
     for (uint32_t i = 0; i < 2; i++)
@@ -180,7 +180,7 @@ static void *make_change(void *context)
 
 /* Returns how long a profile held a slice after its end. */
 static uint64_t end_profile(struct pair *pair,
-                            const struct gw__link_profile *profile)
+                            const struct gw_link_profile *profile)
 {
     struct change change = {.pair = pair};
     struct gw__slice_view view;
@@ -200,7 +200,7 @@ static uint64_t end_profile(struct pair *pair,
 START_TEST(a_change_of_the_profiles_wakes_a_sleeper)
 {
     enum { TRIES = 20, SOON_MS = 6 };
-    static const struct gw__link_profile profiles[] = {
+    static const struct gw_link_profile profiles[] = {
         {.down = true}, {.delay_us = 3600000000U}};
     struct pair pair;
     start(&pair, _i);
@@ -220,7 +220,7 @@ END_TEST
 START_TEST(slices_are_shown_when_they_are_due_and_delays_overlap)
 {
     enum { SLICES = 6 };
-    static const struct gw__link_profile profile = {.delay_us = 400000};
+    static const struct gw_link_profile profile = {.delay_us = 400000};
     struct pair pair;
     struct gw__slice_view view;
     start(&pair, _i);
@@ -284,7 +284,7 @@ END_TEST
 
 START_TEST(the_end_of_a_link_shows_after_what_is_due)
 {
-    static const struct gw__link_profile profile = {.delay_us = 30000};
+    static const struct gw_link_profile profile = {.delay_us = 30000};
     struct pair pair;
     struct gw__slice_view view;
     start(&pair, _i);
@@ -307,7 +307,7 @@ END_TEST
 START_TEST(a_slice_that_is_not_read_ends_one_wait)
 {
     enum { MANY = 4000 };
-    static const struct gw__link_profile profile = {.delay_us = 60000};
+    static const struct gw_link_profile profile = {.delay_us = 60000};
     struct pair pair;
     start(&pair, _i);
     set(&pair, &profile);

@@ -409,8 +409,8 @@ START_TEST(opening_refuses_nonsense_with_a_sentence)
     struct gw__wire *wire = (struct gw__wire *)&why;
     struct gw_comm_config config = wire_set_config("pigeon", 0, 2);
     ck_assert_int_eq(gw__wire_open(&config, &wire, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text,
-                     "unknown wire \"pigeon\"; use shm, ipc, tcp or verbs");
+    ck_assert_str_eq(
+        why.text, "unknown wire \"pigeon\"; use shm, ipc, tcp, zmq or verbs");
     ck_assert_ptr_null(wire);
     gw__wire_close(&wire);
     config = wire_set_config("tcp", 2, 2);

@@ -19,9 +19,10 @@
 #include <zmq.h>
 
 static const char *const all_wires[] = {
-    "shm",       "ipc",       "tcp",         "quiet shm",  "quiet ipc",
-    "quiet tcp", "rough shm", "rough ipc",   "rough tcp",  "keyed tcp",
-    "keyed ipc", "verbs",     "quiet verbs", "rough verbs"};
+    "shm",       "ipc",       "tcp",         "quiet shm",
+    "quiet ipc", "quiet tcp", "rough shm",   "rough ipc",
+    "rough tcp", "keyed tcp", "keyed ipc",   "zmq",
+    "keyed zmq", "verbs",     "quiet verbs", "rough verbs"};
 static const uint64_t patience_ns = 10 * 1000000000ULL;
 static const uint64_t doze_ns = 20 * 1000000ULL;
 
@@ -35,7 +36,7 @@ static bool is_chosen(const char *name)
 {
     const char *chosen = getenv("GW_TEST_WIRES");
     if (!chosen)
-        chosen = "shm,ipc,tcp";
+        chosen = "shm,ipc,tcp,zmq";
     return strstr(chosen, wire_plain_name(name));
 }
 
@@ -71,7 +72,7 @@ struct gw_comm_config wire_set_config(const char *name, unsigned rank,
 static struct gw__link_profiles *profiles_for(const char *name)
 {
     static struct gw__link_profiles *tables[2];
-    static const struct gw__link_profile profile = {
+    static const struct gw_link_profile profile = {
         .delay_us = 150, .jitter_us = 150, .loss_ppm = 5000};
     bool rough = strncmp(name, "rough", 5) == 0;
     struct gw__link_profiles **table = &tables[rough];

@@ -16,13 +16,45 @@
 enum { PATH_BYTES = GW__PATH_BYTES, FILE_BYTES_MAX = 1 << 24 };
 
 /* $GRADWIRE_CALIBRATION, $XDG_CACHE_HOME/gradwire/costs.json, ~/.cache/... */
-static bool file_path(char path[PATH_BYTES])
+bool gw__calibration_path(char path[PATH_BYTES])
 {
     const char *named = getenv("GRADWIRE_CALIBRATION");
     if (!named || !*named)
         return gw__cache_path("costs.json", path);
     int n = snprintf(path, PATH_BYTES, "%s", named);
     return n > 0 && n < PATH_BYTES;
+}
+
+static void rename_member(json_t *object, const char *old, const char *new)
+{
+    json_t *value = json_object_get(object, old);
+    if (!value)
+        return;
+    if (!json_object_get(object, new))
+        json_object_set(object, new, value);
+    json_object_del(object, old);
+}
+
+/* Files from before the names became standard: gradwire(7), HISTORY. */
+static void rename_old_members(json_t *file)
+{
+    static const char *const coefficients[][2] = {
+        {"lend_us", "borrow_us"},
+        {"meet_us", "rendezvous_us"},
+        {"look_us", "poll_us"},
+    };
+    const char *name, *ranks;
+    json_t *wire, *costs;
+    rename_member(file, "rules", "tuning_rules");
+    json_object_foreach(json_object_get(file, "wires"), name, wire)
+    {
+        json_object_foreach(json_object_get(wire, "ranks"), ranks, costs)
+        {
+            for (size_t i = 0; i < sizeof coefficients / sizeof *coefficients;
+                 i++)
+                rename_member(costs, coefficients[i][0], coefficients[i][1]);
+        }
+    }
 }
 
 /* NULL: the file is missing, invalid, or larger than FILE_BYTES_MAX. */
@@ -35,20 +67,21 @@ static json_t *read_file(const char *path)
     json_t *file =
         bytes <= FILE_BYTES_MAX ? json_loadb(text, bytes, 0, NULL) : NULL;
     free(text);
+    rename_old_members(file);
     return file;
 }
 
 json_t *gw__calibration_load(void)
 {
     char path[PATH_BYTES];
-    return file_path(path) ? read_file(path) : NULL;
+    return gw__calibration_path(path) ? read_file(path) : NULL;
 }
 
 enum gw_err gw__calibration_edit(json_t **file, struct gw_error *why)
 {
     char path[PATH_BYTES];
     *file = NULL;
-    if (!file_path(path))
+    if (!gw__calibration_path(path))
         return gw_fail(why, GW_EINVAL,
                        "no path for the calibration file: set "
                        "GRADWIRE_CALIBRATION or HOME");
@@ -90,7 +123,7 @@ static enum gw_err replace_file(json_t *file, const char *path,
 enum gw_err gw__calibration_save(json_t *file, struct gw_error *why)
 {
     char path[PATH_BYTES];
-    enum gw_err err = file_path(path)
+    enum gw_err err = gw__calibration_path(path)
                           ? gw__make_folders(path, why)
                           : gw_fail(why, GW_EINVAL,
                                     "no path for the calibration file: set "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The calibration file (gradwire-rules(5)), shared by three modules: costs.c
+ * The calibration file (gradwire-tuning(5)), shared by three modules: costs.c
  * stores the costs of the wires in it, tuning_table.c reads the fastest
  * measured algorithms, and tuning_table_store.c writes them. Writers replace
  * the file atomically.
@@ -8,10 +8,15 @@
 #ifndef GW__CALIBRATION_H
 #define GW__CALIBRATION_H
 
+#include "base/cache.h"
+
 #include <gradwire/coll.h>
 
 #include <jansson.h>
 
+/* The path of the file, which need not exist; false: there is none, or it is
+ * too long. */
+bool gw__calibration_path(char path[GW__PATH_BYTES]);
 /* The file's content; the caller must json_decref it. NULL if there is no
  * readable file. */
 json_t *gw__calibration_load(void);

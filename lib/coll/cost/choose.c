@@ -102,9 +102,10 @@ static enum gw_err predict_roughly(const struct gw_wire_costs *costs,
     if (!count_traffic(plan, count, elem_bytes, algo->direct, &traffic))
         return GW_ENOMEM;
     bool eager = plan->steps == 1 && count * elem_bytes <= GW__EAGER_BYTES;
-    double meetings = !algo->direct ? price.rounds * costs->model.alpha_us
-                      : eager       ? costs->sync_us / 2
-                                    : costs->sync_us;
+    double meetings = !algo->direct
+                          ? gw_cost_model_us(&costs->model, price.rounds, 0, 0)
+                      : eager ? costs->sync_us / 2
+                              : costs->sync_us;
     *us = crowd(costs, plan->ranks) * meetings +
           memory_us(costs, plan->ranks, traffic);
     return GW_OK;

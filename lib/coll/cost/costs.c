@@ -2,7 +2,7 @@
  *
  * The costs of a message, a byte and a meeting on each wire: built-in figures
  * of a small machine, or those that `collrun calibrate` measured, kept as JSON
- * (gradwire-rules(5)). In addition each calibrated number of ranks has its own
+ * (gradwire-tuning(5)). In addition each calibrated number of ranks has its own
  * coefficients (cost_model.c); others are interpolated. An unreadable file
  * counts as absent, and an invalid figure keeps its built-in value.
  */
@@ -27,12 +27,17 @@ static const struct builtin builtins[] = {
       .cached_us_per_byte = 0.00001,
       .cores = 2}},
     {"ipc",
-     {.model = {30, 0.00025, 0.00005},
+     {.model = {4, 0.0002, 0.00005},
       .memory_us_per_byte = 0.00002,
       .cached_us_per_byte = 0.00001,
       .cores = 2}},
     {"tcp",
-     {.model = {35, 0.0003, 0.00005},
+     {.model = {6.5, 0.0004, 0.00005},
+      .memory_us_per_byte = 0.00002,
+      .cached_us_per_byte = 0.00001,
+      .cores = 2}},
+    {"zmq",
+     {.model = {46, 0.0004, 0.00005},
       .memory_us_per_byte = 0.00002,
       .cached_us_per_byte = 0.00001,
       .cores = 2}},

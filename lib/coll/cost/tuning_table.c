@@ -2,7 +2,7 @@
  *
  * Tuning rules: measured algorithms that are faster than the predicted one,
  * each for a collective, a number of ranks and a range of sizes
- * (gradwire-rules(5); tuning_table_store.c writes them). A rule with an unknown
+ * (gradwire-tuning(5); tuning_table_store.c writes them). A rule with an unknown
  * algorithm, or one that does not serve its number of ranks, is ignored.
  */
 #include "tuning_table.h"
@@ -82,7 +82,8 @@ bool gw__tuning_entry_read(json_t *entry, enum gw_collective collective,
 static json_t *tuning_rules_list(json_t *file, const char *wire,
                                  enum gw_collective collective)
 {
-    json_t *rules = json_object_get(json_object_get(file, "rules"), wire);
+    json_t *rules =
+        json_object_get(json_object_get(file, "tuning_rules"), wire);
     return json_object_get(rules, gw_collective_name(collective));
 }
 

@@ -116,7 +116,7 @@ static void keep_tunings(json_t *file, const char *wire,
     void *next;
     json_object_foreach_safe(tunings, next, date, entry)
     {
-        if (!names(json_object_get(file, "rules"), date))
+        if (!names(json_object_get(file, "tuning_rules"), date))
             json_object_del(tunings, date);
     }
     entry = json_object();
@@ -138,8 +138,8 @@ enum gw_err gw_tuning_rules_store(const char *wire,
     enum gw_err err = gw__calibration_edit(&file, why);
     if (err)
         return err;
-    json_t *lists =
-        gw__calibration_member(gw__calibration_member(file, "rules"), wire);
+    json_t *lists = gw__calibration_member(
+        gw__calibration_member(file, "tuning_rules"), wire);
     for (size_t i = 0; i < count; i++)
         put_tuning_rule(lists, &rules[i], tuning->date);
     keep_tunings(file, wire, tuning);

@@ -102,6 +102,7 @@ void gw__publish_left(struct gw_comm *comm, uint64_t turn);
 struct gw__window_call {
     struct gw_comm *comm;
     const struct gw_call *call;
+    struct gw_request **request; /* for the rest of a call that must wait */
     struct gw__prepared_call *prepared;
     uint64_t turn;
     uint32_t op;

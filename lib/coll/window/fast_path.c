@@ -181,10 +181,12 @@ static bool all_agree(struct gw_comm *comm, enum gw_err *err)
 }
 
 bool gw__fast_path_run(struct gw_comm *comm, const struct gw_call *call,
-                       enum gw_err *err)
+                       struct gw_request **request, enum gw_err *err)
 {
-    struct gw__window_call w = {
-        .comm = comm, .call = call, .prepared = gw__prepared_find(comm, call)};
+    struct gw__window_call w = {.comm = comm,
+                                .call = call,
+                                .request = request,
+                                .prepared = gw__prepared_find(comm, call)};
     if (!w.prepared || comm->error.code || comm->active ||
         comm->config.events || !buffers_are_sound(w.prepared, call))
         return false;

@@ -96,6 +96,16 @@ typedef void gw_notice(void *context, const char *sentence);
  * them. Call it before any communicator, ring or server is opened. */
 GW_API void gw_notice_to(gw_notice *receiver, void *context);
 
+/* A link profile: the emulated effect of the link from one node to another on
+ * its messages, control messages and data alike. It belongs to the ordered pair
+ * of nodes, not to the processes: a restarted node keeps it. */
+struct gw_link_profile {
+    uint32_t delay_us, jitter_us;
+    uint64_t rate;     /* bytes per second; 0: no limit */
+    uint32_t loss_ppm; /* lost messages per million */
+    bool down;
+};
+
 /* Returns monotonic time in nanoseconds. Only differences have a meaning. */
 GW_API uint64_t gw_now_ns(void);
 

@@ -178,7 +178,7 @@ struct gw_request;
 /* Checks a call and starts it. The buffers belong to the call until the request
  * is done. Several calls may be in progress; they end in any order. GW_EINVAL:
  * the call is wrong (unknown algorithm, no such root, overlapping buffers, a
- * reduction that the type does not allow); other ranks are not affected. */
+ * reduction that the type does not allow), which is an error on every rank. */
 GW_API GW_MUST_CHECK enum gw_err gw_start(struct gw_comm *comm,
                                           const struct gw_call *call,
                                           struct gw_request **request);
@@ -281,7 +281,7 @@ GW_API GW_MUST_CHECK enum gw_err gw_recv(struct gw_comm *comm, void *data,
 
 enum { GW_COEFFICIENTS_MAX = 40 };
 
-/* The measured costs of a wire; gradwire-rules(5) describes the file. */
+/* The measured costs of a wire; gradwire-tuning(5) describes the file. */
 struct gw_wire_costs {
     struct gw_cost_model model; /* a message of the wire */
     double sync_us;             /* shm: begin and end of a window pass */

@@ -18,7 +18,9 @@
 #include <gradwire/placement.h>
 #include <gradwire/plan.h>
 #include <gradwire/plugin.h>
+#include <gradwire/ps_env.h>
 #include <gradwire/reducer.h>
+#include <gradwire/request.h>
 #include <gradwire/ring.h>
 #include <gradwire/suspicion.h>
 #include <gradwire/topology.h>

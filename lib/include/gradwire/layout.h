@@ -350,6 +350,9 @@ struct gw_layout_costs {
     double work_per_us; /* multiplications of a rank; 0: take no time */
     double message_us;  /* as in gw_topology_run */
     double reduce_us_per_byte;
+    /* The algorithm of all-reduces, for the numbers of ranks that it supports;
+     * NULL: the faster of two. */
+    const char *allreduce;
 };
 
 /* An inserted collective, or a message to another stage. */
@@ -393,7 +396,7 @@ struct gw_layout_time {
  * little more time than one. */
 struct gw_layout_timer;
 /* Creates a timer; gw_layout_timer_destroy frees it. The topology must outlive
- * it and keep its order. GW_EINVAL: negative costs. */
+ * it and keep its order. GW_EINVAL: negative costs, or an unknown algorithm. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_layout_timer_new(const struct gw_topology *topology,
                     const struct gw_layout_costs *costs,

@@ -120,6 +120,8 @@ struct gw_parallel_counts {
     unsigned tensor_collectives; /* conversions, of all micro-batches */
     uint64_t parameter_bytes, gradient_bytes, optimiser_bytes; /* held */
     uint64_t gathered_bytes; /* largest number at once */
+    /* The largest number at once, in steps: evaluations are not counted. */
+    uint64_t activation_bytes;
     uint64_t steps;
 };
 /* Reads the counts. */

@@ -256,6 +256,10 @@ struct gw_cost_model {
     double beta_us_per_byte;  /* per byte sent */
     double gamma_us_per_byte; /* per byte reduced */
 };
+/* Returns the time of `messages` sent one after another, `sent` bytes in all,
+ * and of the reduction of `reduced` bytes, in microseconds. */
+GW_API double gw_cost_model_us(const struct gw_cost_model *model,
+                               double messages, double sent, double reduced);
 
 /* The price of a plan. */
 struct gw_price {

@@ -57,17 +57,6 @@ extern "C" {
 /* Returns the name of an updater: "sgd". */
 GW_API const char *gw_ps_updater_name(enum gw_ps_updater updater);
 
-/* ---- links: experiments ---- */
-
-/* The emulated properties of the link from a node to this process, for control
- * messages and data alike; as struct gw_ring_link. */
-struct gw_ps_link {
-    uint32_t delay_us, jitter_us;
-    uint64_t rate;     /* bytes per second; 0: no limit */
-    uint32_t loss_ppm; /* lost messages per million */
-    bool down;
-};
-
 /* ---- the client ---- */
 
 struct gw_ps;
@@ -84,9 +73,9 @@ struct gw_ps_config {
     unsigned controller_count;
     unsigned controllers[GW_PS_CONTROLLERS]; /* their nodes */
     const char *controller_endpoints[GW_PS_CONTROLLERS];
-    const char *wire; /* "shm", "ipc", "tcp"; default "shm" */
-    const char *interface, *key_file;
-    bool insecure;
+    const char *wire;                 /* "shm", "ipc", "tcp"; default "shm" */
+    const char *interface, *key_file; /* as in struct gw_comm_config */
+    bool insecure;       /* tcp without a key outside of loopback */
     unsigned connect_ms; /* limit of gw_ps_connect; default 10 s */
     unsigned timeout_ms; /* limit of a request; 0: no limit */
     uint64_t seed;
@@ -112,8 +101,8 @@ struct gw_ps_config {
      * 0: none. */
     float significant;
     /* Experiments from the start: link profiles per node [GW_PS_NODES], as
-     * by gw_ps_link (NULL: none), and a pace, as by gw_ps_pace. */
-    const struct gw_ps_link *links;
+     * by gw_ps_emulate_link (NULL: none), and a pace, as by gw_ps_pace. */
+    const struct gw_link_profile *links;
     uint64_t pace_ns;
 };
 
@@ -137,7 +126,9 @@ GW_API void gw_ps_interrupt(struct gw_ps *ps);
 GW_API unsigned gw_ps_node(const struct gw_ps *ps);
 
 /* Finds the table of that name, or creates it. GW_EMISMATCH: it exists with
- * another width or updater. GW_EINVAL, GW_ENOMEM: too many tables. */
+ * another width or updater. GW_EINVAL: a wrong name (1 to 23 printable
+ * characters without blanks), width, updater, group or number. GW_ENOMEM: too
+ * many tables. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ps_table(struct gw_ps *ps, const struct gw_ps_table_config *config,
             unsigned *table, struct gw_error *why);
@@ -244,10 +235,10 @@ gw_ps_snapshot(struct gw_ps *ps, const char *directory, struct gw_error *why);
 
 /* Sets the link profile from node `from` to this client. Any thread may call
  * it, one at a time. */
-GW_API void gw_ps_link(struct gw_ps *ps, unsigned from,
-                       const struct gw_ps_link *link);
+GW_API void gw_ps_emulate_link(struct gw_ps *ps, unsigned from,
+                               const struct gw_link_profile *profile);
 /* Sets the slow motion: every message takes `ns` nanoseconds; 0: off. Threads
- * as for gw_ps_link. */
+ * as for gw_ps_emulate_link. */
 GW_API void gw_ps_pace(struct gw_ps *ps, uint64_t ns);
 
 /* The counters of a client. */
@@ -313,9 +304,9 @@ struct gw_ps_server_config {
     unsigned state_floats;
     void (*on_status)(void *context); /* called when the status changes */
     /* Experiments from the start: link profiles per node [GW_PS_NODES], as
-     * by gw_ps_server_link (NULL: none), and a pace, as by
+     * by gw_ps_server_emulate_link (NULL: none), and a pace, as by
      * gw_ps_server_pace. */
-    const struct gw_ps_link *links;
+    const struct gw_link_profile *links;
     uint64_t pace_ns;
     /* Called after each round of a clock on this server; NULL: none. */
     const struct gw_straggler *straggler;
@@ -395,9 +386,10 @@ GW_API void gw_ps_server_destroy(struct gw_ps_server **server);
 /* Reads the status of a server. Any thread may call it. */
 GW_API void gw_ps_server_get_status(struct gw_ps_server *server,
                                     struct gw_ps_server_status *status);
-/* Sets a link profile of a server, as gw_ps_link. */
-GW_API void gw_ps_server_link(struct gw_ps_server *server, unsigned from,
-                              const struct gw_ps_link *link);
+/* Sets a link profile of a server, as gw_ps_emulate_link. */
+GW_API void gw_ps_server_emulate_link(struct gw_ps_server *server,
+                                      unsigned from,
+                                      const struct gw_link_profile *profile);
 /* Sets the slow motion of a server, as gw_ps_pace. */
 GW_API void gw_ps_server_pace(struct gw_ps_server *server, uint64_t ns);
 /* Returns GW_OK while the server serves. GW_ECLOSED: it was declared dead; the

@@ -66,6 +66,18 @@ struct gw_ring_result {
     unsigned initial_members[GW_RING_NODES];
 };
 
+/* A place where all members hold, for an experiment that repeats exactly. */
+struct gw_ring_hold {
+    uint64_t op;
+    /* True: in the op, before transfer `transfer` (from 0) in the order of its
+     * plan, counted among those of `chunk` (GW_NONE: among all), until a member
+     * is lost. Without such a transfer, at the end of the op. False: before the
+     * op, until the ring has `size` members. */
+    bool cut;
+    uint32_t chunk, transfer;
+    unsigned size; /* members of the ring from then on */
+};
+
 /* The configuration of a member. */
 struct gw_ring_config {
     unsigned node; /* or GW_RING_ANY: the controllers choose */
@@ -79,10 +91,10 @@ struct gw_ring_config {
     unsigned controller_count;
     unsigned controllers[GW_RING_CONTROLLERS]; /* their nodes */
     const char *controller_endpoints[GW_RING_CONTROLLERS];
-    /* The data wire: see struct gw_comm_config. */
-    const char *wire;
-    size_t slice_bytes;
-    unsigned lanes;
+    /* The data wire: as in struct gw_comm_config, with its defaults. */
+    const char *wire;   /* "shm", "ipc", "tcp"; default "shm" */
+    size_t slice_bytes; /* default: the choice of the wire */
+    unsigned lanes;     /* connections per peer; default: the wire's */
     const char *interface, *key_file;
     bool insecure;
     struct gw_sink *events;   /* used under a lock; NULL: none */
@@ -98,8 +110,12 @@ struct gw_ring_config {
     /* Experiments from the start: link profiles per node [GW_RING_NODES],
      * as by gw_ring_emulate_link (NULL: none), and a pace, as by
      * gw_ring_pace. */
-    const struct gw_ring_link *links;
+    const struct gw_link_profile *links;
     uint64_t pace_ns;
+    /* In order of their ops, which differ; the same for all members. They must
+     * outlive the ring. */
+    const struct gw_ring_hold *holds;
+    unsigned hold_count;
     /* A suspicion policy, which must outlive the ring. NULL: built-in. */
     const struct gw_suspicion *suspicion;
 
@@ -253,6 +269,7 @@ struct gw_ring_status {
      * in no result; and contributions that were refused since they would
      * count twice. */
     uint64_t lost, doubled;
+    unsigned held; /* newest hold that was reached, from 1; 0: none */
     uint64_t joined_stall_ns; /* delay of a step by the last admission */
     /* Chained over op, contributors and result. Of a result above 64 KiB
      * 64 cache lines count, others in each op. */
@@ -269,16 +286,9 @@ GW_API GW_MUST_CHECK enum gw_err gw_ring_check(struct gw_ring *ring,
 
 /* ---- experiments ---- */
 
-/* The emulated properties of the link from a node to this member. */
-struct gw_ring_link {
-    uint32_t delay_us, jitter_us;
-    uint64_t rate;     /* bytes per second; 0: no limit */
-    uint32_t loss_ppm; /* lost messages per million */
-    bool down;
-};
 /* Sets the link profile from node `from` to this member. */
 GW_API void gw_ring_emulate_link(struct gw_ring *ring, unsigned from,
-                                 const struct gw_ring_link *profile);
+                                 const struct gw_link_profile *profile);
 /* Sets the slow motion: every chunk takes `ns` nanoseconds; 0: off. */
 GW_API void gw_ring_pace(struct gw_ring *ring, uint64_t ns);
 

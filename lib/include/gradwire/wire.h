@@ -22,11 +22,11 @@ struct gw_comm_config {
     /* A ZeroMQ endpoint that rank 0 binds and the other ranks connect to:
      * "ipc://@name" (abstract, leaves no file) or "tcp://host:port". */
     const char *rendezvous;
-    const char *wire;    /* "shm", "ipc", "tcp", "verbs"; default "shm" */
+    const char *wire; /* "shm", "ipc", "tcp", "zmq", "verbs"; default "shm" */
     unsigned connect_ms; /* limit of the rendezvous; default 10 s */
     unsigned timeout_ms; /* limit without progress; default 30 s */
     size_t slice_bytes;  /* default: the choice of the wire */
-    unsigned lanes;      /* ZeroMQ sockets per peer; default: the wire's */
+    unsigned lanes;      /* connections per peer; default: the wire's */
     /* tcp: the address to bind; default loopback. verbs: an address, a
      * network interface or an RDMA device; default the first active
      * one. */
@@ -51,7 +51,7 @@ GW_API void *gw_alloc(size_t bytes, struct gw_error *why);
 GW_API void gw_free(void *memory);
 
 /* Returns the names of the wires in this build, terminated by NULL: "shm",
- * "ipc", "tcp", and "verbs" if it has libibverbs and librdmacm. */
+ * "ipc", "tcp", "zmq", and "verbs" if it has libibverbs and librdmacm. */
 GW_API const char *const *gw_wire_list(void);
 
 #ifdef __cplusplus

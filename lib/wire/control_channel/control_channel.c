@@ -118,10 +118,11 @@ static enum gw_err open_all(struct gw__control_channel *channel,
         return gw_fail(why, GW_EINVAL, "node %u: nodes are numbered below %d",
                        config->node, GW__CONTROL_CHANNEL_NODES);
     enum gw_err err = gw__control_channel_check_listen(
-        config->endpoint, config->key_file || config->insecure, why);
-    if (!err && config->key_file) {
+        config->endpoint,
+        config->security.key_file || config->security.insecure, why);
+    if (!err && config->security.key_file) {
         channel->secured = true;
-        err = gw__zmq_key_read(config->key_file, &channel->key, why);
+        err = gw__zmq_key_read(config->security.key_file, &channel->key, why);
     }
     if (!err)
         err = gw__later_init(&channel->later, why);
@@ -153,7 +154,7 @@ gw__control_channel_open(const struct gw__control_channel_config *config,
     channel->self = (struct gw__control_channel_process){
         config->incarnation_high, config->incarnation_low, {0}};
     gw__process_watch_self(&channel->self.id);
-    channel->token = config->token;
+    channel->token = config->security.token;
     channel->profiles = config->profiles;
     channel->bulk = config->bulk;
     zmq_msg_init(&channel->received);

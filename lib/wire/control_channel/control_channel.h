@@ -30,7 +30,9 @@
 #define GW__CONTROL_CHANNEL_H
 
 #include "wire/emulation/link_profiles.h"
+
 #include "wire/process_watch.h"
+#include <wire/security.h>
 
 enum {
     GW__CONTROL_CHANNEL_NODES = 64,
@@ -45,10 +47,8 @@ struct gw__control_channel_config {
     /* Endpoint to listen at: "ipc://@name", "tcp://host:port", "tcp://host:*".
      */
     const char *endpoint;
-    uint64_t token;       /* of the run: the same in all its processes */
-    const char *key_file; /* NULL: no key */
-    bool insecure;        /* allow tcp outside loopback without a key */
-    bool bulk;            /* see above */
+    struct gw__security security;
+    bool bulk;                          /* see above */
     struct gw__link_profiles *profiles; /* not owned; NULL: none */
 };
 

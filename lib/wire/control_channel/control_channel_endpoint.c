@@ -7,6 +7,7 @@
  * resolve) are refused, since endpoints come from other processes.
  */
 #include "control_channel_parts.h"
+#include "wire/interface.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,7 @@ bool gw__control_channel_is_remote(const char *endpoint)
     if (!starts(endpoint, tcp))
         return false;
     split_host(endpoint, host, &port);
-    return !gw__zmq_is_loopback(host);
+    return !gw__is_loopback(host);
 }
 
 static enum gw_err check_tcp(const char *endpoint, bool listen,

@@ -17,8 +17,10 @@
 
 #include "control_channel_frame.h"
 #include "wire/accept_filter.h"
-#include "wire/zmq/zmq_files.h"
-#include "wire/zmq/zmq_wire.h"
+#include "wire/files.h"
+#include "wire/zmq/zmq_key.h"
+
+#include <zmq.h>
 
 enum {
     GW__CONTROL_CHANNEL_MARK = 1000, /* messages per connection, each way */

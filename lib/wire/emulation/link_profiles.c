@@ -14,6 +14,8 @@
  */
 #include "link_profiles.h"
 
+#include <base/link_profile.h>
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@ struct gw__link_profiles {
     _Atomic uint64_t down; /* nodes as bits */
     _Atomic uint64_t changes;
     pthread_mutex_t lock; /* guards all that follows */
-    struct gw__link_profile links[GW__LINK_PROFILE_NODES];
+    struct gw_link_profile links[GW__LINK_PROFILE_NODES];
     uint64_t pace_ns;
     struct gw_rng chance;
 };
@@ -55,19 +57,13 @@ void gw__link_profiles_destroy(struct gw__link_profiles **profiles)
     *profiles = NULL;
 }
 
-static bool is_nothing(const struct gw__link_profile *profile)
-{
-    return !profile->delay_us && !profile->jitter_us && !profile->rate &&
-           !profile->loss_ppm && !profile->down;
-}
-
 /* A thread that sees the new count also sees the new profiles. */
 static void publish(struct gw__link_profiles *profiles)
 {
     bool quiet = profiles->pace_ns == 0;
     uint64_t down = 0;
     for (unsigned node = 0; node < GW__LINK_PROFILE_NODES; node++) {
-        quiet &= is_nothing(&profiles->links[node]);
+        quiet &= gw__link_profile_is_none(&profiles->links[node]);
         down |= (uint64_t)profiles->links[node].down << node;
     }
     atomic_store(&profiles->down, down);
@@ -76,7 +72,7 @@ static void publish(struct gw__link_profiles *profiles)
 }
 
 void gw__link_profiles_set(struct gw__link_profiles *profiles, unsigned from,
-                           const struct gw__link_profile *profile)
+                           const struct gw_link_profile *profile)
 {
     if (from >= GW__LINK_PROFILE_NODES)
         return;
@@ -121,9 +117,9 @@ struct fate {
 
 static struct fate draw_fate(struct gw__link_profiles *profiles, unsigned from)
 {
-    static const struct gw__link_profile none;
+    static const struct gw_link_profile none;
     pthread_mutex_lock(&profiles->lock);
-    const struct gw__link_profile *profile =
+    const struct gw_link_profile *profile =
         from < GW__LINK_PROFILE_NODES ? &profiles->links[from] : &none;
     struct gw_rng *chance = &profiles->chance;
     uint64_t jitter_ns = (uint64_t)profile->jitter_us * NS_OF_US;

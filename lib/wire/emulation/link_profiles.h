@@ -28,8 +28,6 @@
 
 #include "wire/wire.h"
 
-#include <base/link_profile.h>
-
 enum { GW__LINK_PROFILE_NODES = 64 };
 
 struct gw__link_profiles;
@@ -41,7 +39,7 @@ void gw__link_profiles_destroy(struct gw__link_profiles **profiles);
 /* Sets the profile of the link from node `from` to this process. Nodes from
  * GW__LINK_PROFILE_NODES on have none. */
 void gw__link_profiles_set(struct gw__link_profiles *profiles, unsigned from,
-                           const struct gw__link_profile *profile);
+                           const struct gw_link_profile *profile);
 /* Delays every chunk to this process; 0: no delay. */
 void gw__link_profiles_pace(struct gw__link_profiles *profiles, uint64_t ns);
 /* Is there neither a profile nor a pace? */

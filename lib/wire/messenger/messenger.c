@@ -62,7 +62,7 @@ enum gw_err gw__messenger_open(const struct gw__messenger_config *config,
     messenger->node = config->node;
     messenger->incarnation_high = config->incarnation_high;
     messenger->incarnation_low = config->incarnation_low;
-    messenger->token = config->token;
+    messenger->token = config->security.token;
     messenger->profiles = config->profiles;
     messenger->copy_always = config->copy_always;
     gw__messenger_spin_init(&messenger->spin);

@@ -33,6 +33,7 @@
 #include "wire/wire.h"
 
 #include <stdatomic.h>
+#include <wire/security.h>
 
 enum { GW__MESSENGER_NODES = 64, GW__MESSENGER_PARTS = 4 };
 
@@ -41,10 +42,8 @@ struct gw__messenger_config {
     uint64_t incarnation_high, incarnation_low;
     const char *wire;      /* "shm", "ipc", "tcp" */
     const char *interface; /* tcp: address to bind; NULL: loopback */
-    uint64_t token;        /* of the run */
-    const char *key_file;  /* CURVE; NULL: no key */
-    bool insecure;         /* allow tcp outside loopback without a key */
-    bool copy_always;      /* shm: never by place (for experiments) */
+    struct gw__security security;
+    bool copy_always; /* shm: never by place (for experiments) */
     struct gw__link_profiles *profiles; /* not owned; NULL: none */
 };
 

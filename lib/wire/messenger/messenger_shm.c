@@ -292,7 +292,7 @@ static void write_address(struct gw__messenger_shm *shm,
     struct endpoint_address endpoint = {
         .magic = ADDRESS_MAGIC,
         .node = config->node,
-        .token = config->token,
+        .token = config->security.token,
         .incarnation_high = config->incarnation_high,
         .incarnation_low = config->incarnation_low,
         .nonce = shm->home->segment->nonce,

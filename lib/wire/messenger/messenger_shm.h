@@ -212,10 +212,7 @@ enum gw_err gw__messenger_shm_send(struct gw__messenger *messenger,
                                    const struct gw__message_out *message,
                                    size_t *borrowed_bytes);
 bool gw__messenger_shm_tend(struct gw__messenger *messenger);
-/* Takes back returned loans and pushes waiting messages. True: there were any.
- */
-bool gw__messenger_shm_serve(struct gw__messenger_shm *shm, unsigned node);
-/* Is there work for `serve`? */
+/* Are there returned loans or waiting messages? */
 bool gw__messenger_shm_can_serve(struct gw__messenger_shm *shm, unsigned node);
 /* Drops the messages that wait for room. */
 void gw__messenger_shm_drop_waiting(struct gw__messenger_shm *shm,

@@ -265,7 +265,9 @@ void gw__messenger_shm_drop_waiting(struct gw__messenger_shm *shm,
     atomic_store(&gw__messenger_link_to(shm, node)->wants_room, 0);
 }
 
-bool gw__messenger_shm_serve(struct gw__messenger_shm *shm, unsigned node)
+/* Takes back returned loans and pushes waiting messages. True: there were any.
+ */
+static bool serve_peer(struct gw__messenger_shm *shm, unsigned node)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     bool moved = gw__messenger_loans_collect(shm, node);
@@ -295,7 +297,7 @@ bool gw__messenger_shm_tend(struct gw__messenger *messenger)
     struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
     bool moved = false;
     for (uint64_t left = shm->busy; left; left &= left - 1)
-        moved |= gw__messenger_shm_serve(shm, (unsigned)__builtin_ctzll(left));
+        moved |= serve_peer(shm, (unsigned)__builtin_ctzll(left));
     return moved;
 }
 
@@ -309,7 +311,7 @@ enum gw_err gw__messenger_shm_send(struct gw__messenger *messenger,
     struct gw__messenger_shm_peer *peer = &shm->peers[message->node];
     struct gw__messenger_image image;
     if (peer->first)
-        gw__messenger_shm_serve(shm, message->node);
+        serve_peer(shm, message->node);
     if (peer->waiting >= GW__MESSENGER_WAITING_MAX ||
         !make_image(shm, message, &image))
         return GW_ENOMEM;

@@ -9,7 +9,7 @@
  */
 #include "messenger_zmq.h"
 
-#include "wire/address.h"
+#include "wire/interface.h"
 #include "wire/zmq/zmq_context.h"
 
 #include <assert.h>
@@ -223,31 +223,12 @@ static const struct gw__messenger_ops ops = {
     .close = zmq_close_messenger,
 };
 
-/* An address not known to be loopback counts as the open network. */
-static enum gw_err check_exposure(const struct gw__messenger_config *config,
-                                  const char *interface, struct gw_error *why)
-{
-    static const char *const any[] = {"*", "0.0.0.0", "::", "[::]"};
-    for (size_t i = 0; i < sizeof any / sizeof *any; i++)
-        if (strcmp(interface, any[i]) == 0)
-            return gw_fail(why, GW_EINVAL,
-                           "name one interface, not \"%s\"; peers must know "
-                           "where to connect",
-                           interface);
-    if (gw__zmq_is_loopback(interface) || config->key_file || config->insecure)
-        return GW_OK;
-    return gw_fail(why, GW_EINVAL,
-                   "%.60s is open to the network; give a key file, or allow it "
-                   "with --insecure",
-                   interface);
-}
-
 static enum gw_err
 choose_endpoint(const struct gw__messenger_config *config,
                 char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX],
                 struct gw_error *why)
 {
-    char interface[GW__HOST_MAX] = "127.0.0.1";
+    char interface[GW__HOST_MAX];
     uint64_t name;
     if (strcmp(config->wire, "ipc") == 0) {
         enum gw_err err = gw__messenger_nonce(&name, why);
@@ -255,12 +236,12 @@ choose_endpoint(const struct gw__messenger_config *config,
                  "ipc://@gradwire-post-%016llx", (unsigned long long)name);
         return err;
     }
-    enum gw_err err = GW_OK, open;
-    if (config->interface)
-        err = gw__address_own(config->interface, NULL, interface, why);
-    open = check_exposure(config, interface, why);
-    if (err || open)
-        return open ? open : err;
+    const struct gw__security *security = &config->security;
+    enum gw_err err =
+        gw__interface(config->interface, NULL,
+                      security->key_file || security->insecure, interface, why);
+    if (err)
+        return err;
     bool six = strchr(interface, ':') != NULL;
     snprintf(endpoint, GW__CONTROL_CHANNEL_ENDPOINT_MAX,
              six ? "tcp://[%.100s]:*" : "tcp://%.100s:*", interface);
@@ -293,9 +274,9 @@ static enum gw_err open_all(struct gw__messenger_zmq *zmq,
 {
     char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     enum gw_err err = choose_endpoint(config, endpoint, why);
-    if (!err && config->key_file) {
+    if (!err && config->security.key_file) {
         zmq->secured = true;
-        err = gw__zmq_key_read(config->key_file, &zmq->key, why);
+        err = gw__zmq_key_read(config->security.key_file, &zmq->key, why);
     }
     if (err)
         return err;
@@ -314,7 +295,7 @@ static void write_address(struct gw__messenger_zmq *zmq,
     struct endpoint_address endpoint = {
         .magic = ADDRESS_MAGIC,
         .node = config->node,
-        .token = config->token,
+        .token = config->security.token,
         .incarnation_high = config->incarnation_high,
         .incarnation_low = config->incarnation_low,
         .secured = zmq->secured};
@@ -352,7 +333,7 @@ enum gw_err gw__messenger_zmq_open(const struct gw__messenger_config *config,
     zmq->early_end = &zmq->early;
     zmq->wire = strcmp(config->wire, "ipc") == 0 ? "ipc" : "tcp";
     zmq->mine = (struct gw__messenger_head){.to = (uint16_t)config->node,
-                                            .token = config->token,
+                                            .token = config->security.token,
                                             .to_high = config->incarnation_high,
                                             .to_low = config->incarnation_low};
     enum gw_err err = open_all(zmq, config, why);

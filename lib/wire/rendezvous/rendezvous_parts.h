@@ -7,7 +7,9 @@
 
 #include "rendezvous_message.h"
 #include "wire/accept_filter.h"
-#include "wire/zmq/zmq_wire.h"
+#include "wire/zmq/zmq_key.h"
+
+#include <zmq.h>
 
 struct gw__rendezvous {
     const char *endpoint;

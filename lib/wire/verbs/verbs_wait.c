@@ -43,12 +43,12 @@ static bool spin(struct gw__verbs *verbs, uint64_t now_ns, uint64_t deadline_ns)
     end_ns = end_ns < deadline_ns ? end_ns : deadline_ns;
     while (now_ns < end_ns) {
         if (gw__verbs_progress(verbs)) {
-            verbs->spin_ns = gw__epoll_next_spin(verbs->spin_ns, true);
+            verbs->spin_ns = gw__epoll_next_spin(verbs->spin_ns, 0);
             return true;
         }
         now_ns = gw_now_ns();
     }
-    verbs->spin_ns = gw__epoll_next_spin(verbs->spin_ns, false);
+    verbs->spin_ns = gw__epoll_next_spin(verbs->spin_ns, UINT64_MAX);
     return false;
 }
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reading and writing the messages of frame.h. Numbers are in the host's byte
- * order: the magic number of a HELLO refuses a peer of the other byte order.
+ * order: the magic number of a HELLO refuses a peer of the other one.
  */
 #include "frame.h"
 
 #include <string.h>
-
-static const uint32_t magic = 0x326e7767; /* "gwn2" */
 
 void gw__frame_seal(const unsigned char token[GW__TOKEN_BYTES],
                     const struct gw__header *header,
@@ -17,7 +15,7 @@ void gw__frame_seal(const unsigned char token[GW__TOKEN_BYTES],
     memcpy(out + GW__SLICE_TOKEN_BYTES, header, sizeof *header);
 }
 
-enum gw_err gw__frame_head(const void *part, size_t bytes, bool more, bool bulk,
+enum gw_err gw__frame_head(const void *part, size_t bytes, bool more,
                            const unsigned char token[GW__TOKEN_BYTES],
                            struct gw__header *header, struct gw_error *why)
 {
@@ -34,7 +32,7 @@ enum gw_err gw__frame_head(const void *part, size_t bytes, bool more, bool bulk,
         return gw_fail(why, GW_EDATA,
                        "malformed slice: %zu extra bytes before the data",
                        here);
-    if (!more && here != header->bytes && !(bulk && here == 0))
+    if (!more && here != header->bytes)
         return gw_fail(why, GW_EDATA,
                        "malformed slice: %zu bytes of data, but %u announced",
                        here, header->bytes);
@@ -50,39 +48,5 @@ enum gw_err gw__frame_body(const struct gw__header *header, size_t bytes,
         return gw_fail(why, GW_EDATA,
                        "malformed slice: %zu bytes of data, but %u announced",
                        bytes, header->bytes);
-    return GW_OK;
-}
-
-size_t gw__control_seal(struct gw__control_message *control)
-{
-    control->magic = magic;
-    return GW__CONTROL_BYTES + strnlen(control->text, sizeof control->text - 1);
-}
-
-static bool is_error(int32_t code)
-{
-    return code < 0 && strcmp(gw_err_name((enum gw_err)code), "GW_?") != 0;
-}
-
-enum gw_err gw__control_read(const void *message, size_t bytes, unsigned from,
-                             unsigned to, struct gw__control_message *control,
-                             struct gw_error *why)
-{
-    if (bytes < GW__CONTROL_BYTES || bytes >= GW__CONTROL_BYTES_MAX)
-        return gw_fail(why, GW_EDATA, "malformed note of %zu bytes", bytes);
-    memcpy(control, message, bytes);
-    memset((char *)control + bytes, 0, GW__CONTROL_BYTES_MAX - bytes);
-    if (control->magic != magic)
-        return gw_fail(why, GW_EDATA,
-                       "the note is of another program or version");
-    if (control->from != from || control->to != to)
-        return gw_fail(why, GW_EDATA, "a note from rank %u to rank %u",
-                       control->from, control->to);
-    if (control->kind < GW__HELLO || control->kind > GW__ABORT)
-        return gw_fail(why, GW_EDATA, "a note of unknown kind %u",
-                       control->kind);
-    if (control->kind == GW__ABORT && !is_error(control->code))
-        return gw_fail(why, GW_EDATA, "an abort with unknown code %d",
-                       (int)control->code);
     return GW_OK;
 }

@@ -4,8 +4,7 @@
  * HELLO on every connection between them. A HELLO carries the token from the
  * receiver's address, so only a member can have sent it, and only the one that
  * the connection was made for. A rank is connected when it has received HELLO
- * on all connections from all peers, and the streams for large bodies, if any,
- * are connected (zmq_bulk.c).
+ * on all connections from all peers.
  */
 #include "zmq_wire.h"
 
@@ -47,9 +46,8 @@ static enum gw_err join_peer(struct gw__zmq *zmq, unsigned peer,
                                 &far);
     if (err && err != GW_ENOTSUP)
         return gw_fail(why, err, "%s", far.text);
-    err =
-        peer < zmq->wire.rank ? connect_link(zmq, peer, &endpoint, why) : GW_OK;
-    return err ? err : gw__zmq_bulk_join(zmq, peer, &endpoint, why);
+    return peer < zmq->wire.rank ? connect_link(zmq, peer, &endpoint, why)
+                                 : GW_OK;
 }
 
 static void greet(struct gw__zmq *zmq, unsigned peer, unsigned l)
@@ -117,8 +115,7 @@ static enum gw_err shake_hands(struct gw__zmq *zmq, unsigned peer,
         if (!lane->greeted || !lane->welcomed)
             result = GW_PENDING;
     }
-    enum gw_err bulk = gw__zmq_bulk_greet(zmq, peer, why);
-    return bulk ? bulk : result;
+    return result;
 }
 
 /* A rank that has ended without meeting this one, or -1. A rank that met all
@@ -190,6 +187,5 @@ enum gw_err gw__zmq_connect(struct gw__wire *wire,
         err = gw_fail_errno(why, "listening for the end of peers");
     if (!err)
         err = join_all(zmq, deadline_ns, why);
-    gw__door_close(&zmq->door);
     return err ? gw_wrap(why, err, "%s wire", wire->ops->name) : GW_OK;
 }

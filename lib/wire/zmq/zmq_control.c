@@ -19,10 +19,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-/* How long a dead process's connection may stay open before the peer is lost,
- * and how long a stream may have ended before a note explains it. */
+/* How long a dead process's connection may stay open before the peer is lost.
+ */
 static const uint64_t held_open_ns = 100 * 1000000U;
-static const uint64_t unexplained_ns = 5000 * 1000000ULL;
 
 bool gw__zmq_notify(struct gw__zmq *zmq, unsigned peer,
                     struct gw__zmq_lane *lane,
@@ -84,7 +83,6 @@ static void end_all(struct gw__zmq *zmq)
             zmq_close(zmq->links[r].lanes[l].socket);
             zmq->links[r].lanes[l].socket = NULL;
         }
-    gw__zmq_bulk_drop(zmq);
     await_returned(zmq);
 }
 
@@ -107,7 +105,7 @@ static void apply_control(struct gw__zmq *zmq, unsigned peer,
     switch ((enum gw__control_kind)control->kind) {
     case GW__CREDIT:
         if (control->count < link->released_by_peer ||
-            control->count > gw__zmq_bulk_first(zmq, peer))
+            control->count > link->sent)
             gw__zmq_lose(zmq, peer, "credit for slices that were not sent");
         else
             link->released_by_peer = control->count;
@@ -185,9 +183,6 @@ void gw__zmq_receive(struct gw__zmq *zmq, unsigned peer)
         gw__zmq_lose(zmq, peer, "its connection ended");
     else if (link->ended_ns && gw_now_ns() - link->ended_ns > held_open_ns)
         gw__zmq_lose(zmq, peer, "its process ended");
-    else if (link->stream && link->stream->ended_ns &&
-             gw_now_ns() - link->stream->ended_ns > unexplained_ns)
-        gw__zmq_lose(zmq, peer, "its connection for large bodies ended");
 }
 
 void gw__zmq_receive_ends(struct gw__zmq *zmq)
@@ -202,10 +197,8 @@ enum gw_err gw__zmq_check(struct gw__wire *wire, struct gw_error *why)
     struct gw__zmq *zmq = gw__zmq_of(wire);
     gw__zmq_receive_ends(zmq);
     for (unsigned r = 0; r < wire->size; r++)
-        if (r != wire->rank) {
+        if (r != wire->rank)
             gw__zmq_receive(zmq, r);
-            gw__zmq_bulk_push(zmq, r);
-        }
     if (!zmq->error.code)
         return GW_OK;
     return gw_fail(why, zmq->error.code, "%s", zmq->error.text);
@@ -302,6 +295,5 @@ void gw__zmq_close(struct gw__wire *wire)
             link->state == GW__LINK_UP)
             linger(zmq, link);
     }
-    gw__zmq_bulk_clear(zmq);
     gw__zmq_free(zmq);
 }

@@ -148,30 +148,11 @@ static enum gw_err send_borrowed(struct gw__zmq *zmq, unsigned peer,
     return err;
 }
 
-/* The body is queued first: it must not be missing once the header is sent. */
-static enum gw_err send_bulk(struct gw__zmq *zmq, unsigned peer,
-                             struct gw__zmq_lane *lane,
-                             const struct gw__header *header, const void *data)
-{
-    unsigned char head[GW__SLICE_HEAD_BYTES];
-    if (!gw__zmq_bulk_queue(zmq, peer, header, data))
-        return GW_ENOMEM;
-    gw__frame_seal(zmq->links[peer].token, header, head);
-    if (zmq_send(lane->socket, head, sizeof head, ZMQ_DONTWAIT) < 0) {
-        gw__zmq_bulk_unqueue(&zmq->links[peer]);
-        return refused(zmq, peer);
-    }
-    gw__zmq_bulk_push(zmq, peer);
-    return GW_OK;
-}
-
 static enum gw_err send_somehow(struct gw__zmq *zmq, unsigned peer,
                                 struct gw__zmq_lane *lane,
                                 const struct gw__header *header,
                                 const void *data, bool copy)
 {
-    if (gw__zmq_goes_by_bulk(&zmq->links[peer], header->bytes, copy))
-        return send_bulk(zmq, peer, lane, header, data);
     if (copy || header->bytes <= GW__ZMQ_COPIED_BYTES)
         return send_copied(zmq, peer, lane, header, data);
     return send_borrowed(zmq, peer, lane, header, (void *)(uintptr_t)data);
@@ -185,10 +166,8 @@ enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
     struct gw__zmq_link *link = &zmq->links[peer];
     assert(peer < wire->size && peer != wire->rank);
     bool full = window_is_full(zmq, link, header->bytes);
-    if (full) {
+    if (full)
         gw__zmq_receive(zmq, peer);
-        gw__zmq_bulk_push(zmq, peer);
-    }
     enum gw_err err = gone(zmq, link);
     if (err)
         return err;
@@ -213,7 +192,7 @@ uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer)
     struct gw__zmq *zmq = gw__zmq_of(wire);
     struct gw__zmq_link *link = &zmq->links[peer];
     bool in_order = link->state == GW__LINK_UP && !zmq->over;
-    uint64_t done = gw__zmq_bulk_first(zmq, peer);
+    uint64_t done = link->sent;
     for (unsigned l = 0; l < zmq->lanes; l++) {
         struct gw__zmq_lane *lane = &link->lanes[l];
         uint64_t returned = atomic_load(&lane->returned);
@@ -277,13 +256,9 @@ static enum gw_err read_message(struct gw__zmq *zmq, unsigned peer,
     struct gw_error fault;
     bool more = zmq_msg_more(&link->head);
     unsigned char *head = zmq_msg_data(&link->head);
-    enum gw_err err =
-        gw__frame_head(head, zmq_msg_size(&link->head), more, link->stream,
-                       zmq->address.token, &link->header, &fault);
+    enum gw_err err = gw__frame_head(head, zmq_msg_size(&link->head), more,
+                                     zmq->address.token, &link->header, &fault);
     const unsigned char *data = head + GW__SLICE_HEAD_BYTES;
-    if (!err && !more && zmq_msg_size(&link->head) == GW__SLICE_HEAD_BYTES &&
-        link->header.bytes > 0)
-        return gw__zmq_bulk_expect(zmq, peer);
     if (!err && more) {
         if (zmq_msg_recv(&link->body, lane->socket, ZMQ_DONTWAIT) < 0)
             return gw__zmq_lose(zmq, peer, zmq_strerror(errno));
@@ -300,7 +275,6 @@ static enum gw_err read_message(struct gw__zmq *zmq, unsigned peer,
     return GW_OK;
 }
 
-/* Reads the next slice's header, and its data unless a stream carries them. */
 static enum gw_err read_slice(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
@@ -314,7 +288,7 @@ static enum gw_err read_slice(struct gw__zmq *zmq, unsigned peer)
     if (link->state != GW__LINK_UP)
         link->quiet_ns = gw_now_ns();
     enum gw_err err = read_message(zmq, peer, lane);
-    if (err || link->coming) {
+    if (err) {
         zmq_msg_close(&link->head);
         zmq_msg_close(&link->body);
         zmq_msg_init(&link->head);
@@ -337,9 +311,7 @@ enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
         return GW_ECLOSED;
     if (link->drained)
         return GW_ELOST;
-    enum gw_err err = link->coming ? GW_OK : read_slice(zmq, peer);
-    if (!err && link->coming)
-        err = gw__zmq_bulk_pull(zmq, peer);
+    enum gw_err err = read_slice(zmq, peer);
     if (err == GW_PENDING) {
         link->awaited = true;
         return nothing(zmq, peer);

@@ -10,13 +10,14 @@
  * must be kept as safe as the secret one, and the file must not be readable by
  * others.
  */
-#include "zmq_wire.h"
+#include "zmq_key.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zmq.h>
 
 enum { KEY_CHARS = 40 };
 
@@ -85,6 +86,18 @@ enum gw_err gw__zmq_key_read(const char *path, struct gw__zmq_key *key,
                        "key file %s: the two keys do not belong together",
                        path);
     return GW_OK;
+}
+
+enum gw_err gw__zmq_key_secret(const char *path,
+                               unsigned char secret[GW__ZMQ_SECRET_BYTES],
+                               struct gw_error *why)
+{
+    struct gw__zmq_key key;
+    enum gw_err err = gw__zmq_key_read(path, &key, why);
+    if (!err && !zmq_z85_decode(secret, key.secret_key))
+        err = gw_fail(why, GW_EINVAL, "key file %s: not a key", path);
+    explicit_bzero(&key, sizeof key);
+    return err;
 }
 
 enum gw_err gw__zmq_key_set(void *socket, const struct gw__zmq_key *key,

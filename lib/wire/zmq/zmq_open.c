@@ -5,7 +5,8 @@
  */
 #include "zmq_wire.h"
 
-#include "wire/address.h"
+#include "wire/files.h"
+#include "wire/interface.h"
 #include "zmq_context.h"
 
 #include <assert.h>
@@ -50,7 +51,8 @@ enum {
         .close = gw__zmq_close, .lost = gw__zmq_lost                           \
     }
 
-static const struct gw__wire_ops ipc_ops = OPS("ipc"), tcp_ops = OPS("tcp");
+static const struct gw__wire_ops zmq_ops = OPS("zmq"), ipc_ops = OPS("ipc"),
+                                 tcp_ops = OPS("tcp");
 
 /* libzmq allocates each large message with malloc, and glibc by default takes
  * blocks over 128 KiB from the kernel and returns them at once: every slice
@@ -79,6 +81,25 @@ static enum gw_err make_context(struct gw__zmq *zmq, struct gw_error *why)
     return GW_OK;
 }
 
+static enum gw_err reserve_files(struct gw__zmq *zmq, struct gw_error *why)
+{
+    enum {
+        A_WIRE = 13,  /* libzmq's threads, bell, watch, epoll set */
+        A_PEER = 3,   /* its pidfd, and the two ends of the monitor */
+        A_SOCKET = 2, /* its mailbox and its connection */
+        A_LISTENER = 1,
+    };
+    unsigned peers = zmq->wire.size - 1;
+    unsigned higher = peers - zmq->wire.rank, sockets = zmq->lanes + 1;
+    unsigned need = A_WIRE + peers * (A_PEER + sockets * A_SOCKET) +
+                    higher * sockets * A_LISTENER;
+    enum gw_err err = gw__files_reserve(need, why);
+    if (err)
+        return gw_wrap(why, err, "%u ranks", zmq->wire.size);
+    zmq->files = need;
+    return GW_OK;
+}
+
 /* Everything but the sockets. */
 static enum gw_err prepare_state(struct gw__zmq *zmq,
                                  const struct gw_comm_config *config,
@@ -103,42 +124,8 @@ static enum gw_err prepare_state(struct gw__zmq *zmq,
         err = gw__zmq_key_read(config->key_file, &zmq->key, why);
     }
     if (!err)
-        err = gw__zmq_reserve_files(zmq, why);
+        err = reserve_files(zmq, why);
     return err ? err : make_context(zmq, why);
-}
-
-/* An address not known to be loopback counts as the open network. */
-static enum gw_err check_exposure(const char *interface,
-                                  const struct gw_comm_config *config,
-                                  struct gw_error *why)
-{
-    static const char *const any[] = {"*", "0.0.0.0", "::", "[::]"};
-    for (size_t i = 0; i < sizeof any / sizeof *any; i++)
-        if (strcmp(interface, any[i]) == 0)
-            return gw_fail(why, GW_EINVAL,
-                           "name one interface, not \"%s\"; peers must know "
-                           "where to connect",
-                           interface);
-    if (gw__zmq_is_loopback(interface) || config->key_file || config->insecure)
-        return GW_OK;
-    return gw_fail(why, GW_EINVAL,
-                   "%.60s is open to the network; give a key file, or allow it "
-                   "with --insecure",
-                   interface);
-}
-
-/* That the address is open to the network is reported before any other error.
- */
-static enum gw_err choose_interface(const struct gw_comm_config *config,
-                                    char interface[GW__HOST_MAX],
-                                    struct gw_error *why)
-{
-    enum gw_err err = GW_OK;
-    if (config->interface)
-        err = gw__address_own(config->interface, config->rendezvous, interface,
-                              why);
-    enum gw_err open = check_exposure(interface, config, why);
-    return open ? open : err;
 }
 
 static enum gw_err open_all(struct gw__zmq *zmq,
@@ -156,14 +143,12 @@ static enum gw_err open_all(struct gw__zmq *zmq,
             why, GW_EINVAL,
             "%u ranks with %u lanes need too many connections; use fewer lanes",
             size, zmq->lanes);
-    char interface[GW__HOST_MAX] = "127.0.0.1";
-    enum gw_err err = GW_OK;
-    if (zmq->address.transport == GW__ZMQ_TCP)
-        err = choose_interface(config, interface, why);
+    char interface[GW__HOST_MAX];
+    enum gw_err err =
+        gw__interface(config->interface, config->rendezvous,
+                      config->key_file || config->insecure, interface, why);
     if (!err)
         err = prepare_state(zmq, config, why);
-    if (!err)
-        err = gw__zmq_bulk_open(zmq, interface, why);
     for (unsigned peer = 0; peer < size && !err; peer++)
         if (peer != rank)
             err = gw__zmq_make_link(zmq, peer, interface, why);
@@ -190,8 +175,10 @@ enum gw_err gw__zmq_open(const struct gw_comm_config *config,
     if (!zmq)
         return gw_fail(why, GW_ENOMEM, "%s wire", config->wire);
     pthread_once(&once, keep_large_blocks);
-    zmq->bell = zmq->epoll_fd = zmq->process_watch.fd = zmq->door.fd = -1;
-    zmq->wire.ops = ipc ? &ipc_ops : &tcp_ops;
+    zmq->bell = zmq->epoll_fd = zmq->process_watch.fd = -1;
+    zmq->wire.ops = ipc                                ? &ipc_ops
+                    : strcmp(config->wire, "tcp") == 0 ? &tcp_ops
+                                                       : &zmq_ops;
     zmq->wire.rank = config->rank;
     zmq->wire.size = config->size;
     zmq->lanes = config->lanes ? config->lanes : LANES;
@@ -214,7 +201,6 @@ void gw__zmq_free(struct gw__zmq *zmq)
         gw__zmq_close_link(&zmq->links[r], zmq->lanes);
     while (zmq->context && zmq_ctx_term(zmq->context) != 0)
         assert(errno == EINTR);
-    gw__zmq_bulk_close(zmq);
     for (unsigned r = 0; zmq->links && r < zmq->wire.size; r++) {
         free(zmq->links[r].lanes);
         free(zmq->links[r].aligned);
@@ -224,7 +210,7 @@ void gw__zmq_free(struct gw__zmq *zmq)
         close(zmq->bell);
     if (zmq->epoll_fd >= 0)
         close(zmq->epoll_fd);
-    gw__zmq_release_files(zmq);
+    gw__files_release(zmq->files);
     free(zmq->links);
     free(zmq);
 }

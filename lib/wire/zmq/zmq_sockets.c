@@ -4,6 +4,8 @@
  */
 #include "zmq_wire.h"
 
+#include "wire/interface.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +18,6 @@ enum {
      * (Turning reconnection off by -1 would discard data that have arrived.) */
     NEVER_MS = 1 << 30,
 };
-
-bool gw__zmq_is_loopback(const char *interface)
-{
-    return strncmp(interface, "127.", 4) == 0 ||
-           strcmp(interface, "::1") == 0 || strcmp(interface, "[::1]") == 0 ||
-           strcmp(interface, "lo") == 0;
-}
 
 static bool set_option(void *socket, int option, int value)
 {
@@ -46,7 +41,7 @@ static bool set_options(const struct gw__zmq *zmq, void *socket,
     /* Hosts fail silently only across a network. Not on the lanes, where a
      * heartbeat would wait in the queue of data. */
     if (control && zmq->address.transport == GW__ZMQ_TCP &&
-        !gw__zmq_is_loopback(interface))
+        !gw__is_loopback(interface))
         ok = ok && set_option(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
              set_option(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
     return ok;

@@ -62,14 +62,11 @@ static bool any_returned(struct gw__zmq *zmq)
     return true;
 }
 
-/* Is there a slice to look at? Also moves the stream. */
+/* Is there a slice to look at? */
 static bool has_head(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
-    bool whole = link->stream && gw__zmq_bulk_move(zmq, peer);
-    if (zmq->over || !link->awaited || link->coming)
-        return whole;
-    return has_slice(head_lane(zmq, link));
+    return !zmq->over && link->awaited && has_slice(head_lane(zmq, link));
 }
 
 /* Changes that no descriptor will report any more. */
@@ -96,7 +93,7 @@ static bool is_unsettled(const struct gw__zmq_link *link)
 {
     switch (link->state) {
     case GW__LINK_UP:
-        return link->ended_ns || (link->stream && link->stream->ended_ns);
+        return link->ended_ns != 0;
     case GW__LINK_CLOSED:
         return link->awaited && link->received < link->due;
     default:

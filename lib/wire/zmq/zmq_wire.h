@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ZeroMQ wires, ipc and tcp, from inside.
+ * The ZeroMQ wire, from inside.
  *
  *   zmq_open.c     makes the wire and its address, and frees everything
  *   zmq_sockets.c  the sockets for one peer, and their options
  *   zmq_address.c  the address as bytes, and the endpoints derived from it
  *   zmq_key.c      the key file
- *   zmq_files.c    reserves file descriptors
  *   zmq_connect.c  connects the peers
  *   zmq_data.c     slices: send, peek, release, windows and credits
- *   zmq_bulk.c     streams for large bodies with a key
  *   zmq_control.c  notes between ranks: loss, abort, goodbye
  *   zmq_wait.c     sleeping until something changes
  *   frame.h        the messages
@@ -29,9 +27,9 @@
 #define GW__ZMQ_WIRE_H
 
 #include "frame.h"
-#include "stream.h"
 #include "wire/process_watch.h"
 #include "wire/wire.h"
+#include "zmq_key.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -47,15 +45,13 @@ enum {
     GW__ZMQ_WINDOW_BYTES_MAX = 4 << 20,
     /* Larger slices are lent to libzmq, smaller ones are copied: zmq_data.c. */
     GW__ZMQ_COPIED_BYTES = 128 << 10,
-    /* Larger bodies use a stream, where there is one: zmq_bulk.c. */
-    GW__ZMQ_BULK_BYTES = 16 << 10,
     /* libzmq's read buffer: a larger message has memory of its own at the
      * receiver. */
     GW__ZMQ_SMALL_BYTES = 8192,
     GW__ZMQ_GOODBYE_MS = 200,
 };
 
-enum { GW__ZMQ_MAGIC = 0x327a7767 }; /* "gwz2" */
+enum { GW__ZMQ_MAGIC = 0x337a7767 }; /* "gwz3" */
 
 enum gw__zmq_transport { GW__ZMQ_IPC = 1, GW__ZMQ_TCP };
 
@@ -64,21 +60,15 @@ enum gw__zmq_transport { GW__ZMQ_IPC = 1, GW__ZMQ_TCP };
  * endpoints are derived from `name`. */
 struct gw__zmq_endpoint_address {
     uint32_t magic;
-    uint8_t transport, lanes, secured, sealing;
+    uint8_t transport, lanes, secured, zero;
     struct gw__process_watch_id process;
     uint64_t name;                        /* random */
     unsigned char token[GW__TOKEN_BYTES]; /* random: a HELLO must contain it */
     char host[48];                        /* numeric, terminated; tcp */
-    unsigned char seal_key[GW__SEAL_KEY_BYTES]; /* random; `sealing` */
-    uint16_t door;                              /* the port for streams */
-    uint16_t ports[(GW__ADDRESS_MAX - 138) / 2];
+    uint16_t ports[(GW__ADDRESS_MAX - 104) / 2];
 };
 _Static_assert(sizeof(struct gw__zmq_endpoint_address) == GW__ADDRESS_MAX,
                "fits a blob");
-
-struct gw__zmq_key {
-    char public_key[41], secret_key[41]; /* Z85 */
-};
 
 /* One connection: a lane, or the one for notes. */
 struct gw__zmq_lane {
@@ -102,8 +92,6 @@ struct gw__zmq_link {
     void *monitor;  /* reports the end of a connection to `notes` */
     int control_fd; /* the peer's connection; -1: not known yet */
     unsigned char token[GW__TOKEN_BYTES];
-    struct gw__stream *stream; /* for large bodies; NULL: none */
-    bool coming;               /* the body of the current header is due on it */
 
     enum gw__zmq_state state;
     bool disconnected;
@@ -137,8 +125,6 @@ struct gw__zmq {
     unsigned lanes;
     size_t window_bytes; /* of each link, about; the same on all ranks */
     struct gw__zmq_key key;
-    struct gw__seal *seal; /* NULL: no streams */
-    struct gw__door door;
     struct gw__zmq_endpoint_address address;
     struct gw__zmq_link *links; /* by rank; this rank's own is unused */
     struct gw__process_watch process_watch;
@@ -175,69 +161,6 @@ void gw__zmq_endpoint(const struct gw__zmq_endpoint_address *address,
                       unsigned binder, unsigned peer, unsigned lane,
                       char endpoint[128]);
 
-/* ---- zmq_key.c ---- */
-
-GW_MUST_CHECK enum gw_err gw__zmq_key_read(const char *path,
-                                           struct gw__zmq_key *key,
-                                           struct gw_error *why);
-/* Call it before bind or connect. */
-GW_MUST_CHECK enum gw_err gw__zmq_key_set(void *socket,
-                                          const struct gw__zmq_key *key,
-                                          bool server, struct gw_error *why);
-/* Call it before bind. An abstract name of ipc has no permissions, so libzmq
- * asks the kernel for the user of each connection and accepts only this user.
- * False: it cannot. */
-GW_MUST_CHECK bool gw__zmq_own_user_only(void *socket, const char *endpoint);
-
-/* ---- zmq_files.c ---- */
-
-GW_MUST_CHECK enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq,
-                                                struct gw_error *why);
-void gw__zmq_release_files(struct gw__zmq *zmq);
-
-/* ---- zmq_bulk.c ---- */
-
-/* Generates this rank's key and listens for streams, where they are used: over
- * tcp with a key. */
-GW_MUST_CHECK enum gw_err gw__zmq_bulk_open(struct gw__zmq *zmq,
-                                            const char *interface,
-                                            struct gw_error *why);
-/* Makes the stream to `peer`, which sent `card`; starts to connect if this rank
- * is the higher one. */
-GW_MUST_CHECK enum gw_err
-gw__zmq_bulk_join(struct gw__zmq *zmq, unsigned peer,
-                  const struct gw__zmq_endpoint_address *address,
-                  struct gw_error *why);
-/* GW_OK: the stream is connected, or there is none. GW_PENDING: not yet. */
-GW_MUST_CHECK enum gw_err gw__zmq_bulk_greet(struct gw__zmq *zmq, unsigned peer,
-                                             struct gw_error *why);
-/* Does a body of this size use the stream? Only if it is not copied. */
-bool gw__zmq_goes_by_bulk(const struct gw__zmq_link *link, size_t bytes,
-                          bool copy);
-/* Queues the body of the link's next slice, and takes it back. */
-GW_MUST_CHECK bool gw__zmq_bulk_queue(struct gw__zmq *zmq, unsigned peer,
-                                      const struct gw__header *header,
-                                      const void *data);
-void gw__zmq_bulk_unqueue(struct gw__zmq_link *link);
-/* Sends as much as the kernel takes, if anything is queued. */
-void gw__zmq_bulk_push(struct gw__zmq *zmq, unsigned peer);
-/* The first of the link's sends whose body is still read; `link->sent`: none.
- */
-uint64_t gw__zmq_bulk_first(struct gw__zmq *zmq, unsigned peer);
-/* The body of the current header will come by the stream. */
-GW_MUST_CHECK enum gw_err gw__zmq_bulk_expect(struct gw__zmq *zmq,
-                                              unsigned peer);
-/* GW_OK: the body is in the view. GW_PENDING: not yet. */
-GW_MUST_CHECK enum gw_err gw__zmq_bulk_pull(struct gw__zmq *zmq, unsigned peer);
-/* Moves a stream that was touched. True: a body that is due is complete. */
-bool gw__zmq_bulk_move(struct gw__zmq *zmq, unsigned peer);
-/* Forgets all queued bodies and stops reading their memory. */
-void gw__zmq_bulk_drop(struct gw__zmq *zmq);
-/* Before the end: waits a while for peers to receive their data, discarding
- * data that this rank will not read. */
-void gw__zmq_bulk_clear(struct gw__zmq *zmq);
-void gw__zmq_bulk_close(struct gw__zmq *zmq);
-
 /* ---- the ops ---- */
 
 enum gw_err gw__zmq_connect(struct gw__wire *wire,
@@ -263,8 +186,6 @@ GW_MUST_CHECK enum gw_err gw__zmq_make_link(struct gw__zmq *zmq, unsigned peer,
                                             const char *interface,
                                             struct gw_error *why);
 void gw__zmq_close_link(struct gw__zmq_link *link, unsigned lanes);
-/* "127.0.0.1", "::1", "lo": not reachable from other hosts. */
-bool gw__zmq_is_loopback(const char *interface);
 
 /* libzmq calls it, from its own thread, when a buffer lent on the lane `hint`
  * is no longer read. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * File descriptors that libzmq will need in this process: see zmq_files.c.
+ * File descriptors that wires and channels will need: see files.c.
  */
-#ifndef GW__ZMQ_FILES_H
-#define GW__ZMQ_FILES_H
+#ifndef GW__FILES_H
+#define GW__FILES_H
 
 #include <gradwire/base.h>
 

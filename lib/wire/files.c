@@ -5,8 +5,7 @@
  * wire and each control channel reserves its descriptors at the start. If the
  * soft limit is too low, it is raised as far as the hard limit allows.
  */
-#include "zmq_files.h"
-#include "zmq_wire.h"
+#include "files.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -66,40 +65,4 @@ void gw__files_release(unsigned count)
     pthread_mutex_lock(&lock);
     reserved -= count;
     pthread_mutex_unlock(&lock);
-}
-
-/* ---- of a wire ---- */
-
-static unsigned needed_files(const struct gw__zmq *zmq)
-{
-    enum {
-        A_WIRE = 13,  /* libzmq's threads, bell, watch, epoll set */
-        A_PEER = 3,   /* its pidfd, and the two ends of the monitor */
-        A_SOCKET = 2, /* its mailbox and its connection */
-        A_LISTENER = 1,
-        A_STREAM = 1,
-        THE_DOOR = 1 + sizeof zmq->door.guests / sizeof *zmq->door.guests,
-    };
-    unsigned peers = zmq->wire.size - 1;
-    unsigned higher = peers - zmq->wire.rank, sockets = zmq->lanes + 1;
-    bool bulk = zmq->address.secured && zmq->address.transport == GW__ZMQ_TCP;
-    return A_WIRE + peers * (A_PEER + sockets * A_SOCKET) +
-           higher * sockets * A_LISTENER +
-           (bulk ? peers * A_STREAM + THE_DOOR : 0);
-}
-
-enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq, struct gw_error *why)
-{
-    unsigned need = needed_files(zmq);
-    enum gw_err err = gw__files_reserve(need, why);
-    if (err)
-        return gw_wrap(why, err, "%u ranks", zmq->wire.size);
-    zmq->files = need;
-    return GW_OK;
-}
-
-void gw__zmq_release_files(struct gw__zmq *zmq)
-{
-    gw__files_release(zmq->files);
-    zmq->files = 0;
 }
