@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The collectives of the process group that only move data: they move bytes.
+ */
+#include "process_group.h"
+
+#include <torch/torch.h>
+
+namespace gradwire {
+
+c10::intrusive_ptr<Work>
+GradwireGroup::broadcast(Tensors &tensors, const c10d::BroadcastOptions &o)
+{
+    auto tensor = only(tensors);
+    auto root = static_cast<unsigned>(o.rootRank);
+    return submit(OpType::BROADCAST, "gradwire:broadcast", tensors, {tensors},
+                  [=](struct gw_comm *comm) {
+                      auto flat = tensor.contiguous();
+                      enum gw_err code =
+                          gw_broadcast(comm, GW_IN_PLACE, flat.data_ptr(),
+                                       bytes_of(flat), GW_U8, root);
+                      if (!flat.is_same(tensor))
+                          tensor.copy_(flat);
+                      return code;
+                  });
+}
+
+c10::intrusive_ptr<Work>
+GradwireGroup::allgather(std::vector<Tensors> &outputs, Tensors &inputs,
+                         const c10d::AllgatherOptions &)
+{
+    auto input = only(inputs);
+    TORCH_CHECK(outputs.size() == 1 &&
+                    outputs[0].size() == static_cast<size_t>(getSize()),
+                "gradwire: all-gather needs one output tensor per rank");
+    auto list = outputs[0];
+    check_alike(list, input);
+    return submit(
+        OpType::ALLGATHER, "gradwire:all_gather", inputs, outputs,
+        [=](struct gw_comm *comm) { return gather_all(comm, input, list); });
+}
+
+c10::intrusive_ptr<Work>
+GradwireGroup::allgather_coalesced(std::vector<Tensors> &outputs,
+                                   Tensors &inputs,
+                                   const c10d::AllgatherOptions &)
+{
+    TORCH_CHECK(outputs.size() == static_cast<size_t>(getSize()),
+                "gradwire: all-gather needs one list per rank");
+    for (const auto &list : outputs) {
+        TORCH_CHECK(list.size() == inputs.size(),
+                    "gradwire: invalid output size");
+        for (size_t i = 0; i < list.size(); i++)
+            check_alike({list[i]}, inputs[i]);
+    }
+    auto ins = inputs;
+    auto outs = outputs;
+    return submit(OpType::ALLGATHER_COALESCED, "gradwire:all_gather", inputs,
+                  outputs, [=](struct gw_comm *comm) {
+                      for (size_t i = 0; i < ins.size(); i++) {
+                          Tensors list;
+                          for (const auto &of_rank : outs)
+                              list.push_back(of_rank[i]);
+                          enum gw_err code = gather_all(comm, ins[i], list);
+                          if (code)
+                              return code;
+                      }
+                      return GW_OK;
+                  });
+}
+
+c10::intrusive_ptr<Work>
+GradwireGroup::_allgather_base(at::Tensor &output, at::Tensor &input,
+                               const c10d::AllgatherOptions &)
+{
+    check_tensor(input);
+    check_tensor(output);
+    TORCH_CHECK(output.numel() == input.numel() * getSize() &&
+                    output.scalar_type() == input.scalar_type(),
+                "gradwire: the output must have the size of all inputs");
+    auto out = output;
+    auto in = input;
+    return submit(OpType::_ALLGATHER_BASE, "gradwire:_all_gather_base", {input},
+                  {{output}}, [=](struct gw_comm *comm) {
+                      auto flat = in.contiguous();
+                      auto whole = out.contiguous();
+                      enum gw_err code =
+                          gw_allgather(comm, flat.data_ptr(), whole.data_ptr(),
+                                       bytes_of(flat), GW_U8);
+                      if (!whole.is_same(out))
+                          out.copy_(whole);
+                      return code;
+                  });
+}
+
+c10::intrusive_ptr<Work> GradwireGroup::gather(std::vector<Tensors> &outputs,
+                                               Tensors &inputs,
+                                               const c10d::GatherOptions &o)
+{
+    auto input = only(inputs);
+    auto root = static_cast<unsigned>(o.rootRank);
+    bool is_root = getRank() == o.rootRank;
+    Tensors list = check_lists(outputs, input, is_root);
+    return submit(OpType::GATHER, "gradwire:gather", inputs, outputs,
+                  [=](struct gw_comm *comm) {
+                      auto flat = input.contiguous();
+                      auto whole = is_root ? room_for_all(input) : flat;
+                      enum gw_err code =
+                          gw_gather(comm, flat.data_ptr(),
+                                    is_root ? whole.data_ptr() : nullptr,
+                                    bytes_of(flat), GW_U8, root);
+                      if (is_root && !code)
+                          unflatten(whole, list);
+                      return code;
+                  });
+}
+
+c10::intrusive_ptr<Work> GradwireGroup::scatter(Tensors &outputs,
+                                                std::vector<Tensors> &inputs,
+                                                const c10d::ScatterOptions &o)
+{
+    auto output = only(outputs);
+    auto root = static_cast<unsigned>(o.rootRank);
+    bool is_root = getRank() == o.rootRank;
+    Tensors list = check_lists(inputs, output, is_root);
+    return submit(
+        OpType::SCATTER, "gradwire:scatter", is_root ? list : Tensors(),
+        {outputs}, [=](struct gw_comm *comm) {
+            auto whole = is_root ? flatten(list) : at::Tensor();
+            auto flat = output.contiguous();
+            enum gw_err code =
+                gw_scatter(comm, is_root ? whole.data_ptr() : nullptr,
+                           flat.data_ptr(), bytes_of(flat), GW_U8, root);
+            if (!flat.is_same(output))
+                output.copy_(flat);
+            return code;
+        });
+}
+
+c10::intrusive_ptr<Work> GradwireGroup::alltoall_base(
+    at::Tensor &output, at::Tensor &input, std::vector<int64_t> &output_splits,
+    std::vector<int64_t> &input_splits, const c10d::AllToAllOptions &)
+{
+    check_tensor(input);
+    check_tensor(output);
+    auto in = input;
+    auto out = output;
+    auto sends = split_bytes(input, input_splits);
+    auto receives = split_bytes(output, output_splits);
+    return submit(OpType::ALLTOALL_BASE, "gradwire:all_to_all", {input},
+                  {{output}}, [=](struct gw_comm *comm) {
+                      auto flat = in.contiguous();
+                      auto whole = out.contiguous();
+                      enum gw_err code = gw_alltoallv(
+                          comm, flat.data_ptr(), sends.data(), nullptr,
+                          whole.data_ptr(), receives.data(), nullptr, GW_U8);
+                      if (!whole.is_same(out))
+                          out.copy_(whole);
+                      return code;
+                  });
+}
+
+c10::intrusive_ptr<Work> GradwireGroup::alltoall(Tensors &outputs,
+                                                 Tensors &inputs,
+                                                 const c10d::AllToAllOptions &)
+{
+    auto size = static_cast<size_t>(getSize());
+    TORCH_CHECK(inputs.size() == size && outputs.size() == size,
+                "gradwire: all-to-all needs one tensor per rank");
+    auto ins = inputs;
+    auto outs = outputs;
+    return submit(OpType::ALLTOALL, "gradwire:all_to_all", inputs, {outputs},
+                  [=](struct gw_comm *comm) {
+                      std::vector<size_t> sends, receives;
+                      for (const auto &t : ins)
+                          sends.push_back(bytes_of(t));
+                      for (const auto &t : outs)
+                          receives.push_back(bytes_of(t));
+                      auto flat = flatten(ins), whole = flatten(outs);
+                      enum gw_err code = gw_alltoallv(
+                          comm, flat.data_ptr(), sends.data(), nullptr,
+                          whole.data_ptr(), receives.data(), nullptr, GW_U8);
+                      if (!code)
+                          unflatten(whole, outs);
+                      return code;
+                  });
+}
+
+c10::intrusive_ptr<Work> GradwireGroup::barrier(const c10d::BarrierOptions &)
+{
+    return submit(OpType::BARRIER, "gradwire:barrier", {}, {},
+                  [](struct gw_comm *comm) { return gw_barrier(comm); });
+}
+
+at::Tensor GradwireGroup::room_for_all(const at::Tensor &of_one) const
+{
+    return at::empty({getSize() * of_one.numel()}, of_one.options());
+}
+
+Tensors GradwireGroup::check_lists(const std::vector<Tensors> &lists,
+                                   const at::Tensor &model, bool is_root) const
+{
+    if (!is_root) {
+        TORCH_CHECK(lists.empty(),
+                    "gradwire: only the root has a list of tensors");
+        return {};
+    }
+    TORCH_CHECK(lists.size() == 1 &&
+                    lists[0].size() == static_cast<size_t>(getSize()),
+                "gradwire: one list with one tensor per rank");
+    check_alike(lists[0], model);
+    return lists[0];
+}
+
+std::vector<size_t>
+GradwireGroup::split_bytes(const at::Tensor &tensor,
+                           const std::vector<int64_t> &splits) const
+{
+    int64_t rows = tensor.dim() ? tensor.size(0) : 0;
+    std::vector<size_t> bytes;
+    if (splits.empty()) {
+        TORCH_CHECK(rows % getSize() == 0,
+                    "Tensor's dim 0 does not divide equally across group "
+                    "size");
+        bytes.assign(static_cast<size_t>(getSize()),
+                     bytes_of(tensor) / static_cast<size_t>(getSize()));
+        return bytes;
+    }
+    int64_t sum = 0;
+    for (int64_t count : splits) {
+        sum += count;
+        bytes.push_back(rows ? bytes_of(tensor) / static_cast<size_t>(rows) *
+                                   static_cast<size_t>(count)
+                             : 0);
+    }
+    TORCH_CHECK(splits.size() == static_cast<size_t>(getSize()),
+                "Number of tensor splits not equal to group size");
+    TORCH_CHECK(sum == rows, "Split sizes doesn't match total dim 0 size");
+    return bytes;
+}
+
+enum gw_err GradwireGroup::gather_all(struct gw_comm *comm,
+                                      const at::Tensor &input,
+                                      const Tensors &list)
+{
+    auto flat = input.contiguous();
+    auto whole = at::empty({static_cast<int64_t>(list.size()) * flat.numel()},
+                           flat.options());
+    enum gw_err code = gw_allgather(comm, flat.data_ptr(), whole.data_ptr(),
+                                    bytes_of(flat), GW_U8);
+    if (!code)
+        unflatten(whole, list);
+    return code;
+}
+
+} // namespace gradwire

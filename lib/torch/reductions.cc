@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The collectives of the process group that reduce.
+ */
+#include "process_group.h"
+
+#include <torch/torch.h>
+
+namespace gradwire {
+
+c10::intrusive_ptr<Work>
+GradwireGroup::allreduce(Tensors &tensors, const c10d::AllreduceOptions &o)
+{
+    TORCH_CHECK(tensors.size() == 1, "gradwire: one tensor per rank, not ",
+                tensors.size());
+    if (tensors[0].is_sparse())
+        return allreduce_sparse(tensors, o.reduceOp);
+    return allreduce_all(OpType::ALLREDUCE, "gradwire:all_reduce", tensors,
+                         o.reduceOp);
+}
+
+c10::intrusive_ptr<Work>
+GradwireGroup::allreduce_coalesced(Tensors &tensors,
+                                   const c10d::AllreduceCoalescedOptions &o)
+{
+    TORCH_CHECK(!tensors.empty(), "gradwire: no tensors");
+    for (const auto &t : tensors)
+        TORCH_CHECK(t.scalar_type() == tensors[0].scalar_type(),
+                    "gradwire: tensors must all have the same type");
+    return allreduce_all(OpType::ALLREDUCE_COALESCED, "gradwire:all_reduce",
+                         tensors, o.reduceOp);
+}
+
+c10::intrusive_ptr<Work> GradwireGroup::reduce(Tensors &tensors,
+                                               const c10d::ReduceOptions &o)
+{
+    auto tensor = only(tensors);
+    auto op = o.reduceOp;
+    auto root = static_cast<unsigned>(o.rootRank);
+    bool is_root = getRank() == o.rootRank;
+    if (op == ReduceOp::BXOR)
+        return submit(OpType::REDUCE, "gradwire:reduce", tensors, {tensors},
+                      [=](struct gw_comm *comm) {
+                          return reduce_xor(comm, tensor, is_root);
+                      });
+    auto type = dtype_of(tensor);
+    auto redop = redop_of(op, tensor);
+    return submit(OpType::REDUCE, "gradwire:reduce", tensors, {tensors},
+                  [=](struct gw_comm *comm) {
+                      auto flat = tensor.contiguous();
+                      enum gw_err code = gw_reduce(
+                          comm, is_root ? GW_IN_PLACE : flat.data_ptr(),
+                          is_root ? flat.data_ptr() : nullptr,
+                          static_cast<size_t>(flat.numel()), type, redop, root);
+                      if (is_root && !flat.is_same(tensor))
+                          tensor.copy_(flat);
+                      return code;
+                  });
+}
+
+c10::intrusive_ptr<Work>
+GradwireGroup::reduce_scatter(Tensors &outputs, std::vector<Tensors> &inputs,
+                              const c10d::ReduceScatterOptions &o)
+{
+    auto output = only(outputs);
+    Tensors list = check_lists(inputs, output, true);
+    auto op = o.reduceOp;
+    return submit(OpType::REDUCE_SCATTER, "gradwire:reduce_scatter", list,
+                  {outputs}, [=](struct gw_comm *comm) {
+                      return scatter_reduced(comm, flatten(list), output, op);
+                  });
+}
+
+c10::intrusive_ptr<Work>
+GradwireGroup::_reduce_scatter_base(at::Tensor &output, at::Tensor &input,
+                                    const c10d::ReduceScatterOptions &o)
+{
+    check_tensor(input);
+    check_tensor(output);
+    TORCH_CHECK(input.numel() == output.numel() * getSize() &&
+                    output.scalar_type() == input.scalar_type(),
+                "gradwire: the input must have the size of all outputs");
+    auto in = input;
+    auto out = output;
+    auto op = o.reduceOp;
+    return submit(OpType::_REDUCE_SCATTER_BASE, "gradwire:_reduce_scatter_base",
+                  {input}, {{output}}, [=](struct gw_comm *comm) {
+                      return scatter_reduced(comm, in.contiguous(), out, op);
+                  });
+}
+
+enum gw_err GradwireGroup::reduce_xor(struct gw_comm *comm,
+                                      const at::Tensor &tensor, bool store)
+{
+    TORCH_CHECK(at::isIntegralType(tensor.scalar_type(), true),
+                "gradwire: a bitwise reduction needs integers");
+    Tensors list;
+    for (unsigned i = 0; i < gw_comm_size(comm); i++)
+        list.push_back(at::empty_like(tensor));
+    enum gw_err code = gather_all(comm, tensor, list);
+    if (code || !store)
+        return code;
+    for (size_t i = 1; i < list.size(); i++)
+        list[0].bitwise_xor_(list[i]);
+    tensor.copy_(list[0]);
+    return GW_OK;
+}
+
+enum gw_err GradwireGroup::scatter_reduced(struct gw_comm *comm,
+                                           const at::Tensor &whole,
+                                           const at::Tensor &output,
+                                           ReduceOp op)
+{
+    auto flat = output.contiguous();
+    enum gw_err code = gw_reduce_scatter(
+        comm, whole.data_ptr(), flat.data_ptr(),
+        static_cast<size_t>(flat.numel()), dtype_of(flat), redop_of(op, flat));
+    if (!flat.is_same(output))
+        output.copy_(flat);
+    return code;
+}
+
+c10::intrusive_ptr<Work> GradwireGroup::allreduce_all(OpType type,
+                                                      const char *title,
+                                                      const Tensors &tensors,
+                                                      ReduceOp op)
+{
+    for (const auto &t : tensors)
+        check_tensor(t);
+    auto list = tensors;
+    if (op == ReduceOp::BXOR)
+        return submit(type, title, tensors, {tensors},
+                      [=](struct gw_comm *comm) {
+                          enum gw_err code = GW_OK;
+                          for (size_t i = 0; i < list.size() && !code; i++)
+                              code = reduce_xor(comm, list[i], true);
+                          return code;
+                      });
+    auto dtype = dtype_of(tensors[0]);
+    auto redop = redop_of(op, tensors[0]);
+    return submit(type, title, tensors, {tensors}, [=](struct gw_comm *comm) {
+        bool direct = list.size() == 1 && list[0].is_contiguous();
+        auto flat = direct ? list[0] : flatten(list);
+        enum gw_err code =
+            gw_allreduce(comm, GW_IN_PLACE, flat.data_ptr(),
+                         static_cast<size_t>(flat.numel()), dtype, redop);
+        if (!code && !direct)
+            unflatten(flat, list);
+        return code;
+    });
+}
+
+/* Indices and values of all ranks, padded to the longest, then added. */
+static enum gw_err add_sparse(struct gw_comm *comm, const at::Tensor &tensor)
+{
+    auto own = tensor.coalesce();
+    auto ranks = static_cast<int64_t>(gw_comm_size(comm));
+    int64_t count = own._nnz(), most = count;
+    enum gw_err code =
+        gw_allreduce(comm, GW_IN_PLACE, &most, 1, GW_I64, GW_MAX);
+    if (code)
+        return code;
+    std::vector<int64_t> counts(static_cast<size_t>(ranks));
+    code = gw_allgather(comm, &count, counts.data(), 1, GW_I64);
+    if (code)
+        return code;
+    auto indices = at::zeros({own.sparse_dim(), most}, at::kLong);
+    auto shape = own._values().sizes().vec();
+    shape[0] = most;
+    auto values = at::zeros(shape, own._values().options());
+    indices.narrow(1, 0, count).copy_(own._indices());
+    values.narrow(0, 0, count).copy_(own._values());
+    auto all_indices = at::empty({ranks, own.sparse_dim(), most}, at::kLong);
+    shape.insert(shape.begin(), ranks);
+    auto all_values = at::empty(shape, values.options());
+    code = gw_allgather(comm, indices.data_ptr(), all_indices.data_ptr(),
+                        bytes_of(indices), GW_U8);
+    if (!code)
+        code = gw_allgather(comm, values.data_ptr(), all_values.data_ptr(),
+                            bytes_of(values), GW_U8);
+    if (code)
+        return code;
+    Tensors index_list, value_list;
+    for (int64_t r = 0; r < ranks; r++) {
+        int64_t n = counts[static_cast<size_t>(r)];
+        index_list.push_back(all_indices[r].narrow(1, 0, n));
+        value_list.push_back(all_values[r].narrow(0, 0, n));
+    }
+    auto sum = at::_sparse_coo_tensor_unsafe(at::cat(index_list, 1),
+                                             at::cat(value_list, 0),
+                                             own.sizes(), own.options())
+                   .coalesce();
+    tensor.copy_(sum);
+    return GW_OK;
+}
+
+c10::intrusive_ptr<c10d::Work> GradwireGroup::allreduce_sparse(Tensors &tensors,
+                                                               ReduceOp op)
+{
+    TORCH_CHECK(op == ReduceOp::SUM,
+                "gradwire: sparse tensors can only be summed");
+    auto tensor = tensors[0];
+    return submit(
+        OpType::ALLREDUCE, "gradwire:sparse_all_reduce", tensors, {tensors},
+        [=](struct gw_comm *comm) { return add_sparse(comm, tensor); });
+}
+
+} // namespace gradwire
