@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""The backend "gradwire" of torch.distributed.
+
+    import gradwire.torch
+    torch.distributed.init_process_group("gradwire")
+
+Collectives, point-to-point messages, subgroups, DistributedDataParallel and the
+monitored barrier work as with Gloo, on CPU tensors. Ranks on one host use shared
+memory. $GW_WIRE forces a wire; between hosts $GW_INTERFACE is the address of this
+host, and $GRADWIRE_KEY a key file (gradwire-coll(3)).
+
+A rank that is lost, late, or calls something else is a RuntimeError on all ranks,
+which names the rank and the call.
+"""
+
+import os
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+
+import torch  # the libraries that the extension needs
+from torch import distributed
+from torch.distributed import distributed_c10d
+
+from . import _library  # noqa: F401  libgradwire.so, before the extension
+
+
+def _load_extension():
+    """$GRADWIRE_TORCH, or the file in the same folder."""
+    beside = os.path.join(os.path.dirname(__file__), "_torch.so")
+    path = os.environ.get("GRADWIRE_TORCH", beside)
+    if not os.path.exists(path):
+        raise ImportError(
+            f"gradwire.torch: no {path}; build it for torch {torch.__version__} "
+            "with `make torch`"
+        )
+    spec = spec_from_file_location("_torch", path, loader=ExtensionFileLoader("_torch", path))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_extension = _load_extension()
+_other_barrier = distributed.monitored_barrier
+
+
+def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
+    """torch.distributed.monitored_barrier, which asks for Gloo by its name."""
+    group = group or distributed.group.WORLD
+    if distributed_c10d._rank_not_in_group(group):
+        return
+    if distributed.get_backend(group) != "gradwire":
+        _other_barrier(group, timeout, wait_all_ranks)
+        return
+    timeout = timeout or distributed_c10d.default_pg_timeout
+    group.monitored_barrier(timeout, wait_all_ranks=wait_all_ranks)
+
+
+distributed.Backend.register_backend("gradwire", _extension.create)
+distributed_c10d.monitored_barrier = distributed.monitored_barrier = monitored_barrier
