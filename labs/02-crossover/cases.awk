@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
-# Asks the learner's choose() about every case and notes its loss. Reads lines "P
-# SIZE ALGORITHM US", grouped by case; -v N.
+# Notes the loss of the learner's choice in every case. Reads lines "P SIZE N CHOICE"
+# from the first file, then lines "P SIZE ALGORITHM US", grouped by case.
 
 # Judges the complete case, before the next one begins.
 function judge(    name, loss) {
-    name = choose(ranks, size, N)
+    name = choice[ranks, size]
     if (!(name in time)) {
         printf "    choose(%d, %d, %d) is \"%s\"\n", ranks, size, N, name
         unknown++
@@ -24,6 +24,12 @@ function judge(    name, loss) {
 }
 
 BEGIN { printf "    ranks     bytes          choose()            best\n" }
+
+NR == FNR {
+    N = $3
+    choice[$1, $2] = $4
+    next
+}
 
 best != "" && ($1 != ranks || $2 != size) { judge() }
 

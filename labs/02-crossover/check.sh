@@ -46,6 +46,14 @@ crosses() {
     fi
 }
 
+# Prints the learner's choice for each line "P SIZE N".
+ask() {
+    case $choose in
+    *.py) python3 "$choose" ;;
+    *) awk -f "$choose" -f "$LAB/ask.awk" ;;
+    esac
+}
+
 # "P SIZE ALGORITHM US" of every case.
 cases() {
     for ranks in 3 4 5 6 8 10 12 16; do
@@ -66,12 +74,16 @@ crosses crossing "$P" below above
 say "With six ranks:"
 crosses crossing6 6 below6 above6
 
-say "choose.awk, for 8 numbers of ranks and 7 sizes each. Its losses of more than" \
+choose=$(script choose)
+say "${choose##*/}, for 8 numbers of ranks and 7 sizes each. Its losses of more than" \
     "5 %:"
 cases >"$LAB_OUT/cases"
 code=0
-awk -v N="$N" -v values="$LAB_OUT/values" -f "$LAB_DIR/choose.awk" \
-    -f "$LAB/cases.awk" "$LAB_OUT/cases" || code=$?
+awk '!seen[$1, $2]++ { print $1, $2 }' "$LAB_OUT/cases" |
+    sed "s/$/ $N/" >"$LAB_OUT/questions"
+ask <"$LAB_OUT/questions" >"$LAB_OUT/choices" || code=$?
+paste -d ' ' "$LAB_OUT/questions" "$LAB_OUT/choices" |
+    awk -v values="$LAB_OUT/values" -f "$LAB/cases.awk" - "$LAB_OUT/cases"
 note choose.status "$code"
-printf 'choose\tlabs/lab check 02 --seed %s\n' "$SEED" >>"$LAB_OUT/commands"
+printf 'choose\t%s check 02 --seed %s\n' "$LAB_COMMAND" "$SEED" >>"$LAB_OUT/commands"
 report choose cases mean worst

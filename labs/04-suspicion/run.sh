@@ -9,13 +9,12 @@ set -eu
 . "$LAB_LIB/steps.sh"
 
 labs=${LAB%/*}
-include=$labs/../lib/include
 source=$labs/plugins/fixed_timeout.c
 
 # with_timeout MS: compiles the plug-in with that timeout.
 with_timeout() {
     sed "s/(200 \*/($1 */" "$source" >"$LAB_OUT/fixed$1.c"
-    cc -shared -fPIC -I "$include" -o "$LAB_OUT/fixed$1.so" "$LAB_OUT/fixed$1.c"
+    cc -shared -fPIC -I "$LAB_INCLUDE" -o "$LAB_OUT/fixed$1.so" "$LAB_OUT/fixed$1.c"
 }
 
 say "Crashes without a report, with a timeout of $T ms; the first:"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Asks fate.awk about ten deaths in the middle of an op, in a ring whose size
+# Asks fate.awk or fate.py about ten deaths in the middle of an op, in a ring whose size
 # depends on the seed, and simulates these deaths. Tries bomb.faults without and
 # with the check of the epoch. Runs kill.ring with real processes.
 set -eu
@@ -9,7 +9,9 @@ set -eu
 . "$LAB_LIB/steps.sh"
 
 N=$((3 + SEED % 4))
-say "fate.awk, about ten deaths in a ring of $N:"
+fate=$(script fate)
+fate=${fate##*/}
+say "$fate, about ten deaths in a ring of $N:"
 measure calm ringctl sim ring -n "$N" --faults none \
     --events "$LAB_OUT/calm.events"
 asked=0
@@ -19,8 +21,8 @@ while [ "$asked" -lt 10 ]; do
     op=$((asked % 5))
     step=$(((SEED * 3 + asked * 7) % (2 * N - 2)))
     at=$((200 + op * (2 * N + 8) + step)).5
-    says=$(awk -f "$LAB_DIR/fate.awk" -v dead="$dead" -v at_ms="$at" \
-        -v members="$N" "$LAB_OUT/calm.events" 2>&1 || true)
+    says=$(run_script fate "$LAB_OUT/calm.events" dead="$dead" at_ms="$at" \
+        members="$N" 2>&1 | tail -n 1)
     run_tool ringctl sim ring -n "$N" --events "$LAB_OUT/death.events" \
         --faults "at ${at%.5}500us crash $dead" >/dev/null
     is=$(awk '/"kind":"decision"/ {
@@ -34,7 +36,7 @@ while [ "$asked" -lt 10 ]; do
     if [ "$says" = "$is" ]; then
         right=$((right + 1))
     fi
-    echo "    member $dead dies at $at ms: fate.awk prints $says, right is $is"
+    echo "    member $dead dies at $at ms: $fate prints $says, right is $is"
 done
 note fate.asked "$asked"
 note fate.right "$right"

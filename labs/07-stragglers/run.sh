@@ -28,7 +28,7 @@ say "One of two; the late one completes a gradient that is dropped:"
 simulated late round_s vain -n 2 --mode kofn:1 --rounds 20000
 
 say "Four workers, one $T times slower, without waiting and with a bound:"
-simulated free units_per_s paces -n "$N" --mode asp --compute fixed:1s \
+simulated free items_per_second paces -n "$N" --mode asp --compute fixed:1s \
     --slow "0:$T" --rounds "$R"
 simulated bound round_s bounded -n "$N" --mode "ssp:$B" --compute fixed:1s \
     --slow "0:$T" --rounds "$R"

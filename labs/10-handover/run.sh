@@ -45,7 +45,7 @@ say "Three workers and two parameter servers, real processes; a worker is killed
 measure real ringctl --timeout 40s -c "up 3 --servers 2 --mode bsp train mf \
 --epochs 4 --parts 3; wait step>=20; kill 1; wait alive==4; add; wait alive==5; wait done; status"
 report real alive data_epoch op lost doubled
-compute units real.op/real.data_epoch
+compute items real.op/real.data_epoch
 
 say "Two workers whose work items are sleeps of 15 ms, and their rate; then" \
     "two more workers:"
@@ -54,6 +54,6 @@ measure two ringctl --timeout 40s --run rate -c "up 2 --name rate --keep \
 wait step>=80; status"
 measure four ringctl --timeout 40s --run rate -c "add 2; slow 2 15ms; \
 slow 3 15ms; wait alive==5 && step>=220; status; down"
-report two units_per_second
-report four units_per_second
-compute rate four.units_per_second/two.units_per_second
+report two items_per_second
+report four items_per_second
+compute rate four.items_per_second/two.items_per_second

@@ -32,7 +32,7 @@ if [ "$(value order.status)" = 0 ]; then
     report real all.time_least_us all.time_predicted_us all.peak_activations
 fi
 
-say "fill.pipe, F, I and W of $UNIT ms each:"
+say "fill.pipe, F and W of $UNIT ms and I of $((2 * UNIT)):"
 measure_by stage fill pipebench sim "$LAB_DIR/fill.pipe" \
-    --forward "${UNIT}ms" --input "${UNIT}ms" --weight "${UNIT}ms"
+    --forward "${UNIT}ms" --input "$((2 * UNIT))ms" --weight "${UNIT}ms"
 report fill all.time_us all.messages all.peak_activations

@@ -28,6 +28,25 @@ note held_1f1b "$(value one.all.peak_activations)"
 compute time_1f1b 'one.all.time_us / 1000'
 compute time_zb 'zero.all.time_us / 1000'
 
+say "Activations in bytes: real training of a network of $P equal stages, $ROWS rows" \
+    "per step. activation_bytes is the bytes that the fullest rank held at once:"
+net=${LAB#"$PWD"/}/even.net
+awk -v rows="$ROWS" -v features=64 -v seed="$SEED" \
+    -f "${LAB%/*}/12-layouts/rows.awk" >"$LAB_OUT/rows"
+for schedule in gpipe 1f1b; do
+    measure "$schedule" pipebench layout "$net" --mesh "1x1x$P" -s "$schedule" \
+        -m "$M" --batch "$ROWS" --run --data "$LAB_OUT/rows" --steps 2
+    report "$schedule" activation_bytes parameter_bytes gradient_bytes \
+        optimiser_bytes
+    note "bytes_$schedule" "$(value "$schedule.activation_bytes")"
+done
+
+say "The memory of each rank, as bars of the same scale:"
+for schedule in gpipe 1f1b; do
+    show pipebench layout "$net" --mesh "1x1x$P" -s "$schedule" -m "$M" \
+        --batch "$ROWS" --bars --memory 400000 | sed '/^# [^l]/d'
+done
+
 say "Pictures of all three, with 8. A row is a stage; the dots are the bubble:"
 for schedule in gpipe 1f1b zb-h1; do
     show pipebench plan -s "$schedule" -n "$P" -m 8

@@ -18,22 +18,26 @@ layers_of() {
 
 # layout_of JOB: prints its mesh, mode and group as options.
 layout_of() {
-    awk -v job="$1" '$1 == job { print "--mesh", $2, "--mode", $3, "--group", $4 }' \
-        "$LAB_DIR/jobs.txt" | tail -n 1
+    awk -v job="$1" '$1 == job { print "--mesh", $2, "--mode", $3, "--group", $4,
+            $5 == "" ? "" : "--micro " $5 }' "$LAB_DIR/jobs.txt" | tail -n 1
 }
 
-# Prints the bytes sent and held, from a layout as csv.
+# costs JOB: prints the bytes sent and held, from a layout as csv. Only the job
+# "whole" counts activations.
 costs() {
-    awk -F, '$2 == "sent" { sent += $9 } $2 == "held" { held += $9 }
+    awk -F, -v job="$1" '
+        $2 == "sent" { sent += $9 }
+        $2 == "held" && (job == "whole" || $3 != "activations") { held += $9 }
         END { if (held) print sent, held }'
 }
 
-# priced BATCH OPTION...
+# priced JOB BATCH OPTION...
 priced() {
-    batch=$1
-    shift
+    job=$1
+    batch=$2
+    shift 2
     run_tool pipebench layout "$jobs" "$@" --batch "$batch" -o csv 2>/dev/null |
-        costs
+        costs "$job"
 }
 
 # Prints every mesh, mode and group of eight ranks.
@@ -47,26 +51,36 @@ layouts() {
     done
 }
 
-# least BATCH ROOM: prints the fewest bytes of a layout that fits.
+# least JOB BATCH ROOM: prints the fewest bytes of a layout that fits, and its
+# fewest micro-batches.
 least() {
-    layouts | while read -r options; do
-        # shellcheck disable=SC2086 # several words
-        priced "$1" $options
-    done | awk -v room="$2" '$2 <= room && (!best || $1 < best) { best = $1 }
-        END { print best }'
+    micros=1
+    if [ "$1" = whole ]; then
+        micros='1 2 4 8 16'
+    fi
+    for micro in $micros; do
+        layouts | while read -r options; do
+            # shellcheck disable=SC2086 # several words
+            echo "$(priced "$1" "$2" $options --micro "$micro") $micro"
+        done
+    done | awk -v room="$3" '
+        NF == 3 && $2 <= room && (!best || $1 < best) { best = $1; micro = $3 }
+        END { print best, micro }'
 }
 
 # judged JOB BATCH ROOM
 judged() {
     options=$(layout_of "$1")
-    note "$1.least" "$(least "$2" "$3")"
+    found=$(least "$1" "$2" "$3")
+    note "$1.least" "${found% *}"
+    note "$1.least_micro" "${found#* }"
     note "$1.room" "$3"
     say "$1, batches of $2 rows, $3 bytes: ${options:-no line in jobs.txt}"
     # shellcheck disable=SC2086 # several words
     measure "$1" pipebench layout "$jobs" $options --run --data "$LAB_OUT/rows" \
         --batch "$2" --steps 2 --compare --seed "$SEED"
     # shellcheck disable=SC2086
-    costs=$(priced "$2" $options)
+    costs=$(priced "$1" "$2" $options)
     note "$1.sent" "${costs% *}"
     note "$1.held" "${costs#* }"
     report "$1" sent held largest_difference
@@ -92,3 +106,6 @@ measure run pipebench layout "$net" --mesh "1x${T}x1" --batch "$B" --run \
 judged short $((64 - 8 * (SEED % 3))) 60000
 judged tight $((768 + 32 * (SEED % 4))) 60000
 judged long $((2048 - 64 * (SEED % 4))) 120000
+judged whole $((2048 - 128 * (SEED % 3))) 400000
+micro=$(awk '$1 == "whole" { print $5 == "" ? 1 : $5 }' "$LAB_DIR/jobs.txt")
+note whole.micro "$micro"

@@ -19,7 +19,7 @@ trained() {
     measure "$name" pipebench layout "$net" "$@" --run --data "$rows" \
         --batch "$B" --steps 3 --compare
     report "$name" data_bytes tensor_bytes parameter_bytes gradient_bytes \
-        optimiser_bytes largest_difference
+        optimiser_bytes activation_bytes largest_difference
 }
 
 say "The bytes of $net in one process:"
@@ -29,7 +29,8 @@ S=$(value one.parameters.one_process)
 note S "$S"
 
 say "On $P ranks. data_bytes is the bytes that all ranks together sent along the data" \
-    "axis in a step; parameter_bytes and the next two are the bytes that one rank holds:"
+    "axis in a step; parameter_bytes and the next three are the bytes that one rank" \
+    "holds:"
 trained replicated --mesh "$P"
 trained first --mesh "$P" --mode zero1
 trained whole --mesh "$P" --mode sharded
@@ -42,6 +43,19 @@ compute memory \
     '(whole.parameter_bytes+whole.gradient_bytes+whole.optimiser_bytes)/S'
 compute micro 'small.data_bytes/P/S'
 compute hybrid 'groups.data_bytes/P/S'
+note activations "$(value replicated.activation_bytes)"
+note act_micro "$(value small.activation_bytes)"
+
+say "The memory of a rank in three of these layouts, as bars of the same scale. Each" \
+    "ends at 50000 bytes:"
+# bars OPTION...
+bars() {
+    show pipebench layout "$net" --mesh "$P" "$@" --batch "$B" --bars \
+        --memory 50000 | sed '/^# [^l]/d'
+}
+bars
+bars --mode sharded
+bars --mode sharded --micro "$M"
 
 say "And on $T ranks that share each layer:"
 trained split --mesh "1x${T}x1"

@@ -55,10 +55,10 @@ given=$(sed 's/#.*//' "$LAB_DIR/settings.txt" | tr -s ' \n' ',,' |
 note words.others "$(others "$LAB_DIR/settings.txt")"
 # shellcheck disable=SC2086
 measure plain $words
-report plain units keys_pushed bytes_sent train_first
+report plain items keys_pushed bytes_sent train_first
 # shellcheck disable=SC2086
 measure words $words ${given:+--set "$given"}
-report words units keys_pushed bytes_sent train_first
+report words items keys_pushed bytes_sent train_first
 sed -n 's/^words\.nearest_/    /p' "$LAB_OUT/values" | cut -c 1-76
 # Counts, of the six nearest words of each of ten, those of its family.
 note words.family "$(sed -n 's/^words\.nearest_//p' "$LAB_OUT/values" |

@@ -17,22 +17,22 @@ say "Logistic regression, $F weights, work items of $N rows with $D features eac
 rows wide 4000 "$F" "$D" 0
 measure wide psnode train lr "$LAB_OUT/wide" --servers 4 --workers 2 \
     --replicas 1 --epochs 1 --batch $((2 * N)) --parts 2
-report wide units keys_pushed bytes_sent train_accuracy
-compute unique 'wide.keys_pushed/wide.units'
+report wide items keys_pushed bytes_sent train_accuracy
+compute unique 'wide.keys_pushed/wide.items'
 compute ratio '(F+1)/unique'
 
 say "Matrix factorisation, work items of $RATINGS ratings, $W floats per key:"
 factors="rank=$W,users=$USERS,items=$ITEMS"
 measure mf psnode train mf --servers 4 --workers 2 --replicas 1 --epochs 1 \
     --batch $((2 * RATINGS)) --parts 2 --set "$factors"
-report mf units keys_pushed bytes_sent test_rmse
+report mf items keys_pushed bytes_sent test_rmse
 measure mf_half psnode train mf --servers 4 --workers 2 --replicas 1 \
     --epochs 1 --batch $((2 * RATINGS)) --parts 2 --set "$factors,half=1"
 report mf_half bytes_sent test_rmse
-compute bytes 'mf.bytes_sent/mf.units'
+compute bytes 'mf.bytes_sent/mf.items'
 compute half 'mf_half.bytes_sent/mf.bytes_sent'
 
-say "Rows with one feature of $Z, by Zipf's law; a unit is a row. The slots with the" \
+say "Rows with one feature of $Z, by Zipf's law; a work item is a row. The slots with the" \
     "most requested keys:"
 rows one 4000 "$Z" 1 1
 show ringctl up 2 --name hot --servers 4 --replicas 1 --mode bsp --epochs 1 \

@@ -104,8 +104,8 @@ sed 's/131071/255/' "$flat" >"$few"
 say "Which stops first, with few bytes and with many?"
 first few 400
 first many $((A * R * 10))
-printf 'few\tlabs/lab check 16 --seed %s\nmany\tlabs/lab check 16 --seed %s\n' \
-    "$SEED" "$SEED" >>"$LAB_OUT/commands"
+printf '%s\t%s check 16 --seed %s\n' few "$LAB_COMMAND" "$SEED" \
+    many "$LAB_COMMAND" "$SEED" >>"$LAB_OUT/commands"
 
 # ---- mine.c ----
 

@@ -26,9 +26,9 @@ compute alone '(without.0.messages_sent-without.0.retries)/without.0.requests'
 say "Matrix factorisation, work items with rows of all slots:"
 measure mf psnode train mf --servers "$S" --workers 2 --replicas 1 --epochs 3 \
     --batch 4000 --parts 2 --set users=4000,items=4000
-report mf units messages_sent messages_saved server_messages_sent \
+report mf items messages_sent messages_saved server_messages_sent \
     server_messages_saved
-compute unit '(mf.messages_sent-mf.retries)/mf.units'
+compute item '(mf.messages_sent-mf.retries)/mf.items'
 compute saved 'mf.messages_saved/(mf.messages_saved+mf.messages_sent)'
 
 say "Pointers instead of copies: the first push, and one that is copied:"

@@ -11,7 +11,8 @@
 # true is 1, false is 0, and null is omitted. With -v by=algo (separate several
 # fields by commas) the values of these fields are part of the names, so the rows of
 # a table keep different names: sim.ring.rounds. Of equal names the last wins. In a
-# line with "partial":true, which ended early, only the status counts.
+# line with "partial":true, which ended early, only the status counts. The
+# provenance of a document is no result.
 
 function add(key, text) {
     keys[++found] = key
@@ -84,6 +85,7 @@ BEGIN { fields = split(by, field, ",") }
             prefix = prefix "." key
         }
     for (i = 1; i <= found; i++)
-        if (!texts["partial"] || keys[i] == "status" || keys[i] == "partial")
+        if (keys[i] !~ /^provenance\./ && (!texts["partial"] ||
+            keys[i] == "status" || keys[i] == "partial"))
             print prefix "." keys[i], texts[keys[i]]
 }

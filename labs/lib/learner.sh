@@ -38,6 +38,11 @@ find_lab() {
     fail 64 "unknown lab \"$1\"; \"$me list\" lists the labs"
 }
 
+# The folders of all labs in the order of the table in README.md.
+in_order() {
+    sed -n 's/^| \[[0-9][0-9]\](\([^/]*\)\/README.md).*/\1/p' "$labs/README.md"
+}
+
 number_of() {
     basename "$1" | cut -d - -f 1
 }
@@ -78,12 +83,22 @@ parameters() {
     sed -n 's/^\([A-Z][A-Z0-9_]*\)=/\1 /p' "$LAB/lab.conf"
 }
 
+# outside: a folder for work that is not in labs: the checkout, or the user's data if
+# the labs are installed.
+outside() {
+    if [ -e "$root/Makefile" ]; then
+        echo "$root"
+    else
+        echo "${XDG_DATA_HOME:-$HOME/.local/share}/gradwire"
+    fi
+}
+
 find_work() {
     work=${LAB_WORK:-}
     if [ -z "$work" ]; then
         work=lab-work
         case $(pwd -P)/ in
-        "$(cd "$labs" && pwd -P)"/*) work=$root/lab-work ;;
+        "$(cd "$labs" && pwd -P)"/*) work=$(outside)/lab-work ;;
         esac
     fi
     above=$work
@@ -97,19 +112,21 @@ find_work() {
     esac
 }
 
-# Finds the tools, and the prefix to type them from the current folder.
+# Finds the tools, in the checkout, in PREFIX/bin for labs in PREFIX/share/gradwire,
+# or in PATH, and the prefix to type them from the current folder.
 find_tools() {
     if [ -z "${GW_BIN:-}" ]; then
         GW_BIN=$root/build
+        [ -e "$root/Makefile" ] || GW_BIN=$root/../../bin
         if [ ! -x "$GW_BIN/collrun" ] && command -v collrun >/dev/null; then
             GW_BIN=$(dirname "$(command -v collrun)")
         fi
     fi
     for tool in collrun ringctl ringtop pipebench psnode; do
-        [ -x "$GW_BIN/$tool" ] ||
-            fail 69 "$tool is not built: type \"make\" in $root"
+        [ -x "$GW_BIN/$tool" ] || not_there "$tool"
     done
     GW_BIN=$(cd "$GW_BIN" && pwd)
+    find_library
     case $GW_BIN in
     "$PWD"/*) LAB_SHOWN=${GW_BIN#"$PWD"/}/ ;;
     *) LAB_SHOWN=$GW_BIN/ ;;
@@ -117,6 +134,27 @@ find_tools() {
     if [ "$(command -v collrun)" = "$GW_BIN/collrun" ]; then
         LAB_SHOWN=
     fi
+}
+
+not_there() {
+    if [ -e "$root/Makefile" ]; then
+        fail 69 "$1 is not built: type \"make\" in $root"
+    fi
+    fail 69 "$1 is not installed in PATH"
+}
+
+# Finds the headers, and the folder of the library, for labs with programs in C.
+find_library() {
+    LAB_INCLUDE=$root/lib/include LAB_LIBRARY=$GW_BIN
+    if [ -d "$LAB_INCLUDE" ]; then
+        return
+    fi
+    LAB_INCLUDE=${GW_BIN%/*}/include
+    for LAB_LIBRARY in "${GW_BIN%/*}"/lib "${GW_BIN%/*}"/lib/*; do
+        if [ -e "$LAB_LIBRARY/libgradwire.so" ]; then
+            return
+        fi
+    done
 }
 
 need_start() {
@@ -149,7 +187,9 @@ run_steps() {
     mkdir -p "$LAB_OUT"
     GRADWIRE_RUNS=$LAB_OUT/runs
     GRADWIRE_CALIBRATION=$LAB_OUT/costs.json
-    export LAB LAB_DIR LAB_LIB LAB_OUT LAB_SHOWN GW_BIN SEED
+    LAB_COMMAND=$me
+    export LAB LAB_DIR LAB_LIB LAB_OUT LAB_SHOWN LAB_COMMAND GW_BIN SEED
+    export LAB_INCLUDE LAB_LIBRARY
     export GRADWIRE_RUNS GRADWIRE_CALIBRATION
     unset GRADWIRE_RUN
     : >"$LAB_OUT/commands"

@@ -60,7 +60,8 @@ rows() {
         elif [ "$learner" = lab-work ]; then
             learner=$(basename "$(cd "$folder/.." && pwd)")
         fi
-        for LAB in "$labs"/[0-9][0-9]-*; do
+        for LAB in $(in_order); do
+            LAB=$labs/$LAB
             row "$folder" "$learner"
         done
     done
@@ -68,7 +69,8 @@ rows() {
 
 # Prints each prediction with its measurement.
 gaps() {
-    for LAB in "$labs"/[0-9][0-9]-*; do
+    for LAB in $(in_order); do
+        LAB=$labs/$LAB
         number=$(number_of "$LAB")
         scores=$1/$number/record/scores
         if [ -e "$scores" ]; then

@@ -6,9 +6,10 @@
 #   . "$LAB_LIB/steps.sh"
 #
 # The environment has the parameters of lab.conf (P, S, ...), SEED, LAB_DIR (the
-# learner's folder), LAB_OUT (an empty folder for the files of this run) and LAB
-# (the lab's own folder). The names collrun, ringctl, pipebench, psnode and ringtop
-# mean the tools of the build.
+# learner's folder), LAB_OUT (an empty folder for the files of this run), LAB (the
+# lab's own folder), LAB_INCLUDE and LAB_LIBRARY (folders of the headers and the
+# library) and LAB_COMMAND (the driver as it was typed). The names collrun,
+# ringctl, pipebench, psnode and ringtop mean the tools of the build.
 #
 #   show COMMAND...              prints the command, then runs it
 #   measure NAME COMMAND...      prints it, runs it with -o jsonl, and notes its
@@ -22,6 +23,10 @@
 #   make_program NAME FILE.c...  compiles a program of ranks, $LAB_OUT/NAME, for
 #                                collrun exec. Notes NAME.compiled, 1 or 0, and
 #                                shows the messages of the compiler.
+#   script NAME                  prints the learner's NAME.awk or NAME.py: the changed
+#                                one, or of two the newer
+#   run_script NAME FILE VAR=VALUE...
+#                                runs it on the file, with these variables
 #   note NAME VALUE              notes a value, unless it is empty
 #   count_events NAME FILE [OP]  notes the numbers of events of a recording, and
 #                                their bytes: NAME.send, NAME.send_bytes, and of each
@@ -94,8 +99,8 @@ make_program() {
     name=$1
     shift
     set -- -std=gnu11 -O2 -Wall -Wextra -ffp-contract=off -I "$LAB" \
-        -I "${LAB_LIB%/*/*}/lib/include" -o "$LAB_OUT/$name" "$@" \
-        -L "$GW_BIN" -lgradwire -lm "-Wl,-rpath,$GW_BIN"
+        -I "$LAB_INCLUDE" -o "$LAB_OUT/$name" "$@" \
+        -L "$LAB_LIBRARY" -lgradwire -lm "-Wl,-rpath,$LAB_LIBRARY"
     printf '%s\t%s\n' "$name" "$(typed cc "$@")" >>"$LAB_OUT/commands"
     # shellcheck disable=SC2086 # the compiler may be two words
     if ${CC:-cc} "$@" 2>"$LAB_OUT/$name.err"; then
@@ -133,9 +138,41 @@ measure_by() {
     fi
 }
 
+# changed FILE: whether the learner has changed the file.
+changed() {
+    [ -e "$LAB_DIR/$1" ] && ! cmp -s "$LAB/exercise/$1" "$LAB_DIR/$1"
+}
+
+script() {
+    if [ ! -e "$LAB_DIR/$1.awk" ] || { changed "$1.py" &&
+        { ! changed "$1.awk" ||
+            [ -n "$(find "$LAB_DIR/$1.py" -newer "$LAB_DIR/$1.awk")" ]; }; }
+    then
+        echo "$LAB_DIR/$1.py"
+    else
+        echo "$LAB_DIR/$1.awk"
+    fi
+}
+
+run_script() {
+    file=$(script "$1")
+    data=$2
+    shift 2
+    case $file in
+    *.py)
+        python3 "$file" "$@" "$data"
+        return
+        ;;
+    esac
+    for variable; do
+        shift
+        set -- "$@" -v "$variable"
+    done
+    awk "$@" -f "$file" "$data"
+}
+
 compile() {
-    include=${LAB%/labs/*}/lib/include
-    include=${include#"$PWD"/}
+    include=${LAB_INCLUDE#"$PWD"/}
     line=$(typed cc -shared -fPIC -I "$include" -o "$1.so" "${2#"$PWD"/}")
     printf '$ %s\n' "$line"
     printf '%s\t%s\n' "$1" "$line" >>"$LAB_OUT/commands"
