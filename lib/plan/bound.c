@@ -56,6 +56,5 @@ double gw_bound_us(enum gw_collective collective, unsigned ranks, size_t count,
     default:
         break;
     }
-    return model->alpha_us * ceil_log2(ranks) + model->beta_us_per_byte * sent +
-           model->gamma_us_per_byte * reduced;
+    return gw_cost_model_us(model, ceil_log2(ranks), sent, reduced);
 }

@@ -67,15 +67,21 @@ static uint64_t larger_count(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+double gw_cost_model_us(const struct gw_cost_model *model, double messages,
+                        double sent, double reduced)
+{
+    return model->alpha_us * messages + model->beta_us_per_byte * sent +
+           model->gamma_us_per_byte * reduced;
+}
+
 static double load_us(const struct load *load,
                       const struct gw_cost_model *model)
 {
     uint64_t messages =
         larger_count(load->messages_sent, load->messages_received);
     uint64_t bytes = larger_count(load->bytes_sent, load->bytes_received);
-    return model->alpha_us * (double)messages +
-           model->beta_us_per_byte * (double)bytes +
-           model->gamma_us_per_byte * (double)load->bytes_reduced;
+    return gw_cost_model_us(model, (double)messages, (double)bytes,
+                            (double)load->bytes_reduced);
 }
 
 /* Adds a rank's load of the step to its total and clears it. */

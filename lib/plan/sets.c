@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-unsigned gw__sets_members(const struct gw_plan *plan)
+/* The number of members of a full set of this plan: all ranks, or the one
+ * owner. */
+static unsigned count_members(const struct gw_plan *plan)
 {
     bool grows = gw_collective_reduces(plan->collective) ||
                  plan->collective == GW_BARRIER;
@@ -17,12 +19,12 @@ unsigned gw__sets_members(const struct gw_plan *plan)
 
 unsigned gw__sets_self(const struct gw_plan *plan, unsigned rank)
 {
-    return gw__sets_members(plan) == plan->ranks ? rank : 0;
+    return count_members(plan) == plan->ranks ? rank : 0;
 }
 
 static unsigned words_of(const struct gw_plan *plan)
 {
-    return (gw__sets_members(plan) + 63) / 64;
+    return (count_members(plan) + 63) / 64;
 }
 
 double gw__sets_bytes(const struct gw_plan *plan, size_t rows)
@@ -35,7 +37,7 @@ enum gw_err gw__sets_init(struct gw__sets *sets, const struct gw_plan *plan,
 {
     size_t words = words_of(plan);
     *sets = (struct gw__sets){
-        .members = gw__sets_members(plan),
+        .members = count_members(plan),
         .words = (unsigned)words,
         .now = calloc(rows, words * sizeof *sets->now),
         .next = calloc(rows, words * sizeof *sets->next),

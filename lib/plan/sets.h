@@ -23,9 +23,6 @@ struct gw__sets {
     uint32_t staged_count;
 };
 
-/* The number of members of a full set of this plan: all ranks, or the one
- * owner. */
-unsigned gw__sets_members(const struct gw_plan *plan);
 /* The number of `rank` as a member of sets of this plan. */
 unsigned gw__sets_self(const struct gw_plan *plan, unsigned rank);
 /* Memory of `rows` sets, in bytes. */

@@ -33,8 +33,8 @@ void gw__history_add(struct gw_verdict *verdict, const char *format, ...)
     end[length + 1] = 0;
 }
 
-void gw__history_add_transfer(const struct gw__index *index, uint32_t t,
-                              struct gw_verdict *verdict)
+static void history_add_transfer(const struct gw__index *index, uint32_t t,
+                                 struct gw_verdict *verdict)
 {
     const struct gw_transfer *x = &index->plan->transfers[t];
     gw__history_add(verdict, "step %u: %u>%u c%u %c", index->step[t] + 1,
@@ -64,7 +64,7 @@ static void describe_shape(const struct gw__index *index,
                      plan->collective == GW_BARRIER
                          ? "allows only tokens (`|`)"
                          : "allows only `+` (add) and `=` (replace)");
-        gw__history_add_transfer(index, finding->transfer, verdict);
+        history_add_transfer(index, finding->transfer, verdict);
     } else if (plan->collective == GW_BARRIER)
         set_sentence(verdict, "a barrier must have one chunk, not %u",
                      plan->chunks);
@@ -91,7 +91,7 @@ static void describe_ports(const struct gw__index *index,
     for (size_t t = plan->step_begin[finding->step]; t < end; t++) {
         const struct gw_transfer *x = &plan->transfers[t];
         if (finding->rank == (finding->receives ? x->dst : x->src))
-            gw__history_add_transfer(index, (uint32_t)t, verdict);
+            history_add_transfer(index, (uint32_t)t, verdict);
     }
 }
 
@@ -112,8 +112,8 @@ static void describe_conflict(const struct gw__index *index,
                      x->dst, x->chunk, sign,
                      sign == other ? "both replace" : "replace and add to",
                      x->dst, x->chunk);
-    gw__history_add_transfer(index, finding->other, verdict);
-    gw__history_add_transfer(index, finding->transfer, verdict);
+    history_add_transfer(index, finding->other, verdict);
+    history_add_transfer(index, finding->transfer, verdict);
 }
 
 static bool holds_at_first(const struct gw__index *index, unsigned rank,
@@ -138,7 +138,7 @@ static void describe_absent(const struct gw__index *index,
         if (holds_at_first(index, rank, x->chunk))
             gw__history_add(verdict, "start: rank %u holds c%u", rank,
                             x->chunk);
-    gw__history_add_transfer(index, finding->transfer, verdict);
+    history_add_transfer(index, finding->transfer, verdict);
     uint32_t end = index->by_chunk.begin[x->chunk + 1];
     for (uint32_t i = index->by_chunk.begin[x->chunk]; i < end; i++) {
         uint32_t t = index->by_chunk.item[i];

@@ -116,7 +116,5 @@ char gw__action_sign(unsigned action);
 /* Appends a line; one that does not fit is dropped. */
 GW_PRINTF(2, 3)
 void gw__history_add(struct gw_verdict *verdict, const char *format, ...);
-void gw__history_add_transfer(const struct gw__index *index, uint32_t t,
-                              struct gw_verdict *verdict);
 
 #endif

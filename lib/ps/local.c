@@ -95,7 +95,7 @@ static enum gw_err start_controller(struct gw_ps_cluster *cluster,
         .directory = cluster->directory,
         .channel = {.node = CONTROLLER,
                     .endpoint = cluster->controller_endpoint,
-                    .token = cluster->token}};
+                    .security.token = cluster->token}};
     int held;
     enum gw_err err = hold_port(address, &held, why);
     if (!err)
@@ -115,7 +115,7 @@ static enum gw_err start_observer(struct gw_ps_cluster *cluster,
         .node = OBSERVER,
         .role = GW__OBSERVER,
         .endpoint = own,
-        .token = cluster->token,
+        .security.token = cluster->token,
         .controller_count = 1,
         .controllers = {{CONTROLLER, cluster->controller_endpoint}}};
     endpoint(cluster, OBSERVER, own);

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 
-struct gw__op_entry *gw__op_table_entry(struct gw__op_table *ops, uint64_t op)
+/* The entry that the op has, or would have. */
+static struct gw__op_entry *entry_of(struct gw__op_table *ops, uint64_t op)
 {
     return &ops->entries[op % GW__OP_TABLE_OPS];
 }
@@ -41,7 +42,7 @@ static void clear(struct gw__op_entry *entry)
 
 struct gw__op_entry *gw__op_table_open(struct gw__op_table *ops, uint64_t op)
 {
-    struct gw__op_entry *entry = gw__op_table_entry(ops, op);
+    struct gw__op_entry *entry = entry_of(ops, op);
     if (!entry->used || entry->op != op) {
         clear(entry);
         entry->used = true;
@@ -77,7 +78,7 @@ bool gw__op_table_adopt(struct gw__op_table *ops, const struct gw__view *view)
     bool restarted = op_in_progress(ops);
     ops->view = *view;
     if (restarted)
-        gw__op_table_entry(ops, ops->next_op)->used = false;
+        entry_of(ops, ops->next_op)->used = false;
     return !restarted;
 }
 
@@ -199,12 +200,12 @@ struct gw__contributor_sets *gw__op_table_sets(struct gw__op_table *ops,
                                                uint64_t op)
 {
     assert(open_entry(ops, op) && open_entry(ops, op)->begun);
-    return &gw__op_table_entry(ops, op)->sets;
+    return &entry_of(ops, op)->sets;
 }
 
 void gw__op_table_done(struct gw__op_table *ops, uint64_t op)
 {
-    struct gw__op_entry *entry = gw__op_table_entry(ops, op);
+    struct gw__op_entry *entry = entry_of(ops, op);
     assert(open_entry(ops, op) && entry->begun);
     if (!entry->decided)
         ops->completed_epoch = ops->view.ring_epoch;

@@ -9,8 +9,6 @@
 
 #include "op_table.h"
 
-/* The entry that the op has, or would have. */
-struct gw__op_entry *gw__op_table_entry(struct gw__op_table *ops, uint64_t op);
 /* The entry of this op: the present one, or a new one that replaces the entry
  * of an op that is over. */
 struct gw__op_entry *gw__op_table_open(struct gw__op_table *ops, uint64_t op);

@@ -22,9 +22,7 @@ session_config(struct gw_ring *ring, const struct gw_ring_config *config)
         .most = config->max_size,
         .process = config->process,
         .endpoint = config->endpoint,
-        .token = config->token,
-        .key_file = config->key_file,
-        .insecure = config->insecure,
+        .security = {config->token, config->key_file, config->insecure},
         .controller_count = config->controller_count,
         .suspicion = config->suspicion,
         .interrupt = &ring->interrupted,
@@ -55,7 +53,7 @@ static enum gw_err copy_config(struct gw_ring *ring,
 {
     struct gw_ring_config *mine = &ring->config;
     *mine = *config;
-    mine->key_file = ring->session.config.key_file;
+    mine->key_file = ring->session.config.security.key_file;
     bool copied = gw__session_own(&ring->session, &mine->wire) &&
                   gw__session_own(&ring->session, &mine->interface);
     return copied ? GW_OK : gw_fail(why, GW_ENOMEM, "ring");
@@ -66,7 +64,7 @@ static enum gw_err copy_config(struct gw_ring *ring,
 /* Sets the link profiles that apply from the start. */
 static void copy_profiles(struct gw_ring *ring)
 {
-    const struct gw_ring_link *links = ring->config.links;
+    const struct gw_link_profile *links = ring->config.links;
     for (unsigned from = 0; links && from < GW_RING_NODES; from++)
         gw_ring_emulate_link(ring, from, &links[from]);
     gw_ring_pace(ring, ring->config.pace_ns);
@@ -98,6 +96,7 @@ void gw_ring_destroy(struct gw_ring **made)
         return;
     gw__session_stop(&ring->session);
     gw__ring_disconnect(ring);
+    gw__comm_leave(&ring->next);
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++)
         gw_free(ring->kept[i].data);
     gw_free(ring->averages);

@@ -31,13 +31,21 @@ static bool is_over(const struct gw_ring *ring, uint64_t since_ns)
 
 static bool has_few(const struct gw_ring *ring)
 {
-    return ring->ops.view.ring_count < ring->config.min_size;
+    const struct gw_ring_hold *hold = gw__hold_size(ring);
+    unsigned least = ring->config.min_size;
+    if (hold && hold->size > least)
+        least = hold->size;
+    return ring->ops.view.ring_count < least;
 }
 
-bool gw__bounds_wait(const struct gw_ring *ring)
+bool gw__bounds_wait(struct gw_ring *ring)
 {
-    return has_few(ring) && !ring->unapplied &&
-           gw__op_table_may_admit(&ring->ops);
+    const struct gw_ring_hold *hold = gw__hold_size(ring);
+    bool waits =
+        has_few(ring) && !ring->unapplied && gw__op_table_may_admit(&ring->ops);
+    if (waits && hold)
+        gw__hold_reached(ring, hold);
+    return waits;
 }
 
 enum gw_err gw__bounds_check(struct gw_ring *ring, struct gw_error *why)

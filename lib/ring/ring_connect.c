@@ -5,6 +5,12 @@
  * ring epoch a member has one end of the wire and sends its address once, so a
  * failed attempt is not repeated. Either a member was lost and another ring
  * epoch follows, or the ring has failed.
+ *
+ * After a death the control thread makes that end and sends its address as soon
+ * as the flush is decided, if the main thread is about to do a task, and main
+ * wakes when it has all addresses. So a recovery that main begins changes
+ * threads twice: with the report of the loss, and with the addresses. One that
+ * control begins while data moves changes once more: main has to stop first.
  */
 #include "ring_parts.h"
 
@@ -96,10 +102,9 @@ enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
 
 /* ---- connecting ---- */
 
-static enum gw_err prepare_comm(struct gw_ring *ring,
-                                const struct gw__view *view,
-                                struct gw_comm **comm, struct gw_error *why)
+static enum gw_err prepare_comm(struct gw_ring *ring, struct gw_error *why)
 {
+    const struct gw__view *view = &ring->ops.view;
     unsigned nodes[GW__NODES_MAX];
     for (unsigned i = 0; i < view->ring_count; i++)
         nodes[i] = view->ring[i].node;
@@ -119,25 +124,36 @@ static enum gw_err prepare_comm(struct gw_ring *ring,
         .nodes = nodes,
         .profiles = ring->session.profiles,
         .interrupt = &ring->stop};
-    return gw__comm_prepare(&setup, comm, why);
+    return gw__comm_prepare(&setup, &ring->next, why);
 }
 
-static enum gw_err describe_location(struct gw_ring *ring, uint64_t ring_epoch,
-                                     const struct gw_comm *comm,
-                                     struct gw_error *why)
+static enum gw_err describe_location(struct gw_ring *ring, struct gw_error *why)
 {
-    const struct gw__address *address = gw__comm_address(comm);
+    const struct gw__address *address = gw__comm_address(ring->next);
     struct gw__member_request request = {
         .kind = GW__REQUEST_ADDRESS,
-        .address = {.ring_epoch = ring_epoch, .bytes = address->bytes}};
+        .address = {.ring_epoch = ring->next_epoch, .bytes = address->bytes}};
     if (address->bytes > sizeof request.address.blob)
         return gw_fail(why, GW_EINTERNAL, "an address of %zu bytes",
                        address->bytes);
     memcpy(request.address.blob, address->blob, address->bytes);
-    gw__session_lock(&ring->session);
     gw__ring_request(ring, &request);
-    gw__session_unlock(&ring->session);
+    gw__status_step(ring);
     return GW_OK;
+}
+
+enum gw_err gw__ring_prepare(struct gw_ring *ring, struct gw_error *why)
+{
+    if (ring->next && ring->next_epoch == ring->ops.view.ring_epoch)
+        return GW_OK;
+    gw__comm_leave(&ring->next);
+    ring->next_epoch = ring->ops.view.ring_epoch;
+    enum gw_err err = prepare_comm(ring, why);
+    if (!err)
+        err = describe_location(ring, why);
+    if (err)
+        gw__comm_leave(&ring->next);
+    return err;
 }
 
 /* True: the addresses of all members are there. False: another event comes
@@ -165,6 +181,25 @@ static void mark_connected(struct gw_ring *ring)
     gw__failpoint(GW__AT_RING_CONNECTED);
 }
 
+/* Takes our end, which control may have made. GW_EINTR: the view is over. */
+static enum gw_err take_next(struct gw_ring *ring, uint64_t ring_epoch,
+                             struct gw_comm **next, struct gw_error *why)
+{
+    *next = NULL;
+    enum gw_err err = gw__failpoint_err(GW__AT_RING_CONNECT);
+    if (err)
+        return gw_fail(why, err, "failpoint ring.connect");
+    gw__session_lock(&ring->session);
+    err = ring->ops.view.ring_epoch == ring_epoch ? gw__ring_prepare(ring, why)
+                                                  : GW_EINTR;
+    if (!err) {
+        *next = ring->next;
+        ring->next = NULL;
+    }
+    gw__session_unlock(&ring->session);
+    return err;
+}
+
 /* Until all addresses are here, another member may still be finishing an op in
  * the old communicator, with data that we sent there. GW_EINTR: another event
  * comes first. */
@@ -172,14 +207,8 @@ static enum gw_err change_over(struct gw_ring *ring,
                                const struct gw__view *view,
                                struct gw_error *why)
 {
-    struct gw_comm *next = NULL;
-    enum gw_err err = gw__failpoint_err(GW__AT_RING_CONNECT);
-    if (err)
-        gw_fail(why, err, "failpoint ring.meet");
-    if (!err)
-        err = prepare_comm(ring, view, &next, why);
-    if (!err)
-        err = describe_location(ring, view->ring_epoch, next, why);
+    struct gw_comm *next;
+    enum gw_err err = take_next(ring, view->ring_epoch, &next, why);
     gw__failpoint(GW__AT_RING_ADDRESS);
     if (!err && !await_addresses(ring, view->ring_epoch))
         err = GW_EINTR;

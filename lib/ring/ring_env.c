@@ -100,6 +100,29 @@ static void host_of(const char *endpoint, char host[GW__ENDPOINT_MAX])
              start);
 }
 
+enum gw_err gw__cluster_env_read(struct gw__cluster_env *env,
+                                 struct gw_error *why)
+{
+    const char *list = getenv("GW_CONTROLLERS");
+    const char *insecure = getenv("GW_INSECURE");
+    if (!list)
+        return gw_fail(why, GW_EINVAL,
+                       "the addresses of the controllers are unknown: set "
+                       "GW_CONTROLLERS=tcp://HOST:PORT,...");
+    enum gw_err err = gw__controllers_read(list, &env->controllers, why);
+    if (!err)
+        err = gw__listen_towards(env->controllers.endpoints[0],
+                                 getenv("GW_INTERFACE"), env->endpoint, why);
+    if (err)
+        return err;
+    host_of(env->endpoint, env->host);
+    env->security = (struct gw__security){
+        .token = token_of_cluster(),
+        .key_file = getenv("GRADWIRE_KEY"),
+        .insecure = insecure && strcmp(insecure, "1") == 0};
+    return GW_OK;
+}
+
 /* Takes the bounds from the environment where the caller does not set them. */
 static enum gw_err read_bounds(struct gw_ring_config *config,
                                const struct gw_launch_env *env,
@@ -124,40 +147,29 @@ enum gw_err gw_ring_from_env(const struct gw_ring_config *caller_config,
                              struct gw_ring **ring, struct gw_error *why)
 {
     struct gw_ring_config config = *caller_config;
-    struct gw__controllers controllers;
+    struct gw__cluster_env cluster;
     struct gw_launch_env env;
-    char endpoint[GW__ENDPOINT_MAX], host[GW__ENDPOINT_MAX];
-    const char *list = getenv("GW_CONTROLLERS");
-    const char *insecure = getenv("GW_INSECURE");
     *ring = NULL;
-    if (!list)
-        return gw_fail(why, GW_EINVAL,
-                       "the addresses of the controllers are unknown: set "
-                       "GW_CONTROLLERS=tcp://HOST:PORT,...");
-    enum gw_err err = gw_launch_detect(&env, why);
+    enum gw_err err = gw__cluster_env_read(&cluster, why);
     if (!err)
-        err = gw__controllers_read(list, &controllers, why);
-    if (!err)
-        err = gw__listen_towards(controllers.endpoints[0],
-                                 getenv("GW_INTERFACE"), endpoint, why);
+        err = gw_launch_detect(&env, why);
     if (!err)
         err = read_bounds(&config, &env, why);
     if (err)
         return err;
-    host_of(endpoint, host);
     config.node = GW_RING_ANY;
-    config.token = token_of_cluster();
-    config.endpoint = endpoint;
-    config.controller_count = controllers.count;
-    for (unsigned i = 0; i < controllers.count; i++) {
-        config.controllers[i] = controllers.nodes[i];
-        config.controller_endpoints[i] = controllers.endpoints[i];
+    config.token = cluster.security.token;
+    config.endpoint = cluster.endpoint;
+    config.controller_count = cluster.controllers.count;
+    for (unsigned i = 0; i < cluster.controllers.count; i++) {
+        config.controllers[i] = cluster.controllers.nodes[i];
+        config.controller_endpoints[i] = cluster.controllers.endpoints[i];
     }
-    config.interface = host;
+    config.interface = cluster.host;
     if (!config.wire)
         config.wire = env.wire[0] ? env.wire : "tcp";
     if (!config.key_file)
-        config.key_file = getenv("GRADWIRE_KEY");
-    config.insecure |= insecure && strcmp(insecure, "1") == 0;
+        config.key_file = cluster.security.key_file;
+    config.insecure |= cluster.security.insecure;
     return gw_ring_join(&config, ring, why);
 }

@@ -15,8 +15,9 @@
 
 /* ---- memory ---- */
 
-enum gw_err gw__keep_grow(unsigned char **memory, size_t *room, size_t bytes,
-                          struct gw_error *why)
+/* Makes *memory at least `bytes` large. */
+static enum gw_err grow(unsigned char **memory, size_t *room, size_t bytes,
+                        struct gw_error *why)
 {
     if (bytes <= *room && *memory)
         return GW_OK;
@@ -41,7 +42,7 @@ enum gw_err gw__keep_room(struct gw_ring *ring, uint64_t op,
                                            .count = call->count,
                                            .type = call->type,
                                            .redop = call->op};
-    enum gw_err err = gw__keep_grow(&kept->data, &kept->room, bytes, why);
+    enum gw_err err = grow(&kept->data, &kept->room, bytes, why);
     kept->result.data = kept->data;
     gw__session_unlock(&ring->session);
     return err;
@@ -133,8 +134,7 @@ static enum gw_err average(struct gw_ring *ring,
                            struct gw_error *why)
 {
     size_t bytes = kept->count * gw_dtype_size(kept->type);
-    enum gw_err err =
-        gw__keep_grow(&ring->averages, &ring->averages_room, bytes, why);
+    enum gw_err err = grow(&ring->averages, &ring->averages_room, bytes, why);
     if (err)
         return err;
     void *dest = ring->averages;

@@ -126,6 +126,21 @@ static enum gw_err transfer(struct gw_ring *ring,
     return err;
 }
 
+/* Waits at a cut; the members' connections are left alone. GW_PENDING: stopped,
+ * because of a loss. */
+static enum gw_err hold(struct gw_ring *ring,
+                        const struct gw__recovery_task *task,
+                        const struct gw_ring_hold *cut)
+{
+    do {
+        gw__session_lock(&ring->session);
+        gw__hold_reached(ring, cut);
+        gw__session_nap(&ring->session);
+        gw__session_unlock(&ring->session);
+    } while (!atomic_load(&ring->stop) || record_progress(ring, task));
+    return GW_PENDING;
+}
+
 /* ---- when it is done ---- */
 
 /* Members that took part and are still there, but are missing in the result: 0
@@ -181,12 +196,15 @@ static enum gw_err do_task(struct gw_ring *ring,
 {
     struct gw__program *program;
     struct gw_call data = data_of(ring, task, call);
+    const struct gw_ring_hold *cut = gw__ring_cut(ring, task);
     enum gw_err err = begin_move(ring, task, &program, why);
     if (err)
         return err;
     gw__ring_lower_stop(ring);
     gw__session_unlock(&ring->session);
     err = transfer(ring, task, &data, program);
+    if (!err && cut)
+        err = hold(ring, task, cut);
     if (!err) {
         copy_own_input(ring, task, &data);
         gw__failpoint(task->recovers ? GW__AT_RECOVER_MOVED
@@ -223,7 +241,7 @@ static enum gw_err one(struct gw_ring *ring, const struct gw_ring_call *call,
     if (err)
         return err;
     *any = gw__op_table_recovery_task(&ring->ops, &task) &&
-           (call || task.op < ring->ops.next_op);
+           task.op < ring->moves_below;
     if (!*any)
         return GW_OK;
     return gw__ring_is_connected(ring) ? do_task(ring, &task, call, why)
@@ -237,8 +255,10 @@ enum gw_err gw__ring_move(struct gw_ring *ring, const struct gw_ring_call *call,
     uint64_t op = ring->ops.next_op;
     enum gw_err err = GW_OK;
     bool any = true;
+    ring->moves_below = call ? op + 1 : op;
     while (!err && any && ring->ops.next_op == op)
         err = one(ring, call, &any, why);
+    ring->moves_below = 0;
     gw__session_unlock(&ring->session);
     return err;
 }

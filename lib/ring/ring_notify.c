@@ -82,6 +82,8 @@ static void on_decided(struct gw_ring *ring)
     gw__ring_report_progress(ring, any ? GW__RECOVERING : GW__COMPUTE, -1);
     gw__status_reached(ring, &ring->status.last.decided_ns);
     gw__status_resumed(ring);
+    if (any && task.op < ring->moves_below && ring->ops.view.ring_count > 1)
+        (void)gw__ring_prepare(ring, NULL); /* main will see an error again */
 }
 
 /* ---- addresses ---- */
@@ -101,6 +103,7 @@ static void on_addresses(struct gw_ring *ring, uint64_t ring_epoch)
         memcpy(address->blob, blob, address->bytes);
     }
     ring->connected_epoch = ring_epoch;
+    gw__status_step(ring);
 }
 
 /* ---- trouble ---- */

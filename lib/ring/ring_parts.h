@@ -20,6 +20,7 @@
  *   ring_run.c    other collectives
  *   ring_check.c  are all states equal
  *   ring_leave.c  gw_ring_leave
+ *   ring_hold.c   lockstep: places where all members hold
  *   ring_bounds.c bounds on the number of members, and how long to wait
  *   ring_state_fetch.c     a joiner copies the state; ring_copy.c does so in
  *                          gw_ring_join
@@ -126,6 +127,11 @@ struct gw_ring {
     uint64_t broken_until_ns;
     struct gw_error broken;
     struct gw__address table[GW__NODES_MAX];
+    struct gw_comm *next; /* our end of the next communicator; NULL: none */
+    uint64_t next_epoch;  /* its ring epoch */
+    /* Main is in a call and will do the tasks of all ops below this; 0: is not.
+     */
+    uint64_t moves_below;
 
     /* admission */
     unsigned ready;         /* joiners that are ready */
@@ -153,6 +159,8 @@ struct gw_ring {
     struct gw_ring_status status; /* counters, `last`, and the text */
     bool status_changed;
     uint64_t noticed_ns; /* of the loss being recovered from; 0 */
+    pthread_t recovers;  /* the thread of the last step of that recovery */
+    unsigned hops;       /* changes from one thread to the other in it */
     struct gw__progress_report report,
         sent_report; /* now; last sent to the machine */
     uint64_t sent_report_ns;
@@ -199,10 +207,24 @@ void gw__ring_on_message(void *context, unsigned from,
 void gw__leave_requested(struct gw_ring *ring, unsigned from);
 void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops);
 
+/* ---- ring_hold.c; with `lock` held ---- */
+
+/* The cut in this op; NULL: none. */
+const struct gw_ring_hold *gw__hold_cut(const struct gw_ring *ring,
+                                        uint64_t op);
+/* The newest hold that determines the size of the ring for the next op; NULL:
+ * none. */
+const struct gw_ring_hold *gw__hold_size(const struct gw_ring *ring);
+/* This member holds there. */
+void gw__hold_reached(struct gw_ring *ring, const struct gw_ring_hold *hold);
+/* The number of transfers before the cut. */
+size_t gw__hold_prefix(const struct gw_plan *plan,
+                       const struct gw_ring_hold *hold);
+
 /* ---- ring_bounds.c; all but `keep` with `lock` held ---- */
 
 /* Too few members: do not begin the op now. */
-bool gw__bounds_wait(const struct gw_ring *ring);
+bool gw__bounds_wait(struct gw_ring *ring);
 /* GW_ETIMEOUT: too few for too long. */
 GW_MUST_CHECK enum gw_err gw__bounds_check(struct gw_ring *ring,
                                            struct gw_error *why);
@@ -263,6 +285,9 @@ void gw__ring_report_progress(struct gw_ring *ring, enum gw__phase phase,
 
 /* With `lock` held: is the communicator that of the present view? */
 bool gw__ring_is_connected(const struct gw_ring *ring);
+/* With `lock` held, either thread: makes our end of the communicator of the
+ * present view and sends its address, unless that is done. */
+enum gw_err gw__ring_prepare(struct gw_ring *ring, struct gw_error *why);
 /* Without `lock`. GW_OK: connected, or an update came in between. */
 GW_MUST_CHECK enum gw_err gw__ring_connect(struct gw_ring *ring,
                                            struct gw_error *why);
@@ -281,6 +306,9 @@ GW_MUST_CHECK enum gw_err gw__ring_compile(struct gw_ring *ring,
                                            const struct gw__recovery_task *task,
                                            struct gw__program **program,
                                            struct gw_error *why);
+/* Where the task is cut; NULL: nowhere. */
+const struct gw_ring_hold *gw__ring_cut(const struct gw_ring *ring,
+                                        const struct gw__recovery_task *task);
 void gw__ring_forget_plans(struct gw_ring *ring);
 
 /* ---- ring_move.c ---- */
@@ -312,9 +340,6 @@ uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed);
 enum { GW__DIGEST_WHOLE_BYTES = 64 << 10 };
 uint64_t gw__keep_digest(const void *data, size_t bytes, uint64_t op,
                          uint64_t seed);
-/* Makes *memory at least `bytes` large. */
-GW_MUST_CHECK enum gw_err gw__keep_grow(unsigned char **memory, size_t *room,
-                                        size_t bytes, struct gw_error *why);
 
 /* ---- ring_begin.c, ring_op.c ---- */
 
@@ -348,7 +373,9 @@ void gw__events_recovery(struct gw_ring *ring,
 void gw__status_append(struct gw_ring *ring, const char *text);
 /* A loss was noticed; the first one counts. */
 void gw__status_noticed(struct gw_ring *ring);
-/* The recovery has reached another stage: sets *stage. */
+/* A step of the recovery: counts the hop if the other thread did the last. */
+void gw__status_step(struct gw_ring *ring);
+/* The recovery has reached another stage, a step: sets *stage. */
 void gw__status_reached(struct gw_ring *ring, uint64_t *stage);
 /* The recovery is over if no task is left. */
 void gw__status_resumed(struct gw_ring *ring);

@@ -12,6 +12,13 @@
 #include "base/log.h"
 #include <string.h>
 
+/* A decided op is not cut again. */
+const struct gw_ring_hold *gw__ring_cut(const struct gw_ring *ring,
+                                        const struct gw__recovery_task *task)
+{
+    return task->recovers ? NULL : gw__hold_cut(ring, task->op);
+}
+
 void gw__ring_forget_plans(struct gw_ring *ring)
 {
     gw__program_destroy(&ring->undisturbed.program);
@@ -28,10 +35,10 @@ static void find_ranks(const struct gw_ring *ring,
             (unsigned)gw__view_rank(&ring->ops.view, task->plan.nodes[i]);
 }
 
-/* The same transfers among the ranks of the communicator. */
-static enum gw_err spread_out(const struct gw_plan *plan, unsigned size,
-                              const unsigned *ranks, struct gw_plan **made,
-                              struct gw_error *why)
+/* The first `count` transfers, among the ranks of the communicator. */
+static enum gw_err spread_out(const struct gw_plan *plan, size_t count,
+                              unsigned size, const unsigned *ranks,
+                              struct gw_plan **made, struct gw_error *why)
 {
     struct gw_builder *b;
     enum gw_err err =
@@ -41,7 +48,8 @@ static enum gw_err spread_out(const struct gw_plan *plan, unsigned size,
     gw_builder_name(b, plan->algo);
     for (unsigned s = 0; s < plan->steps; s++) {
         gw_builder_step(b);
-        for (size_t t = plan->step_begin[s]; t < plan->step_begin[s + 1]; t++) {
+        for (size_t t = plan->step_begin[s];
+             t < plan->step_begin[s + 1] && t < count; t++) {
             const struct gw_transfer *x = &plan->transfers[t];
             gw_builder_add(b, ranks[x->src], ranks[x->dst], x->chunk,
                            (enum gw_action)x->action);
@@ -68,15 +76,18 @@ static enum gw_err make_program(const struct gw_ring *ring,
 {
     unsigned ranks[GW__NODES_MAX];
     struct gw_plan *plan = NULL;
+    const struct gw_ring_hold *cut = gw__ring_cut(ring, task);
     *program = NULL;
     enum gw_err err = gw__recovery_make(&task->plan, recovery, why);
     if (err)
         return err;
+    size_t count = recovery->plan->step_begin[recovery->plan->steps];
     find_ranks(ring, task, ranks);
     err = verify_recovery(recovery, task->op, why);
     if (!err && ring->comm)
-        err = spread_out(recovery->plan, ring->ops.view.ring_count, ranks,
-                         &plan, why);
+        err = spread_out(recovery->plan,
+                         cut ? gw__hold_prefix(recovery->plan, cut) : count,
+                         ring->ops.view.ring_count, ranks, &plan, why);
     if (!err && ring->comm)
         err = gw__program_new(&plan, ranks[task->rank], false, program, why);
     if (err)
@@ -143,6 +154,21 @@ static void count_recovery(struct gw_ring_status *status, uint64_t epoch,
     status->chunks_redone += recovery->chunks_redone;
 }
 
+/* An op with a cut, which is the only one of its kind. */
+static enum gw_err compile_cut(struct gw_ring *ring,
+                               const struct gw__recovery_task *task,
+                               struct gw__program **program,
+                               struct gw_error *why)
+{
+    struct gw__recovery recovery;
+    gw__program_destroy(&ring->recovery);
+    enum gw_err err = make_program(ring, task, &recovery, &ring->recovery, why);
+    if (!err)
+        gw__recovery_fini(&recovery);
+    *program = ring->recovery;
+    return err;
+}
+
 static enum gw_err compile_recovery(struct gw_ring *ring,
                                     const struct gw__recovery_task *task,
                                     struct gw__program **program,
@@ -176,6 +202,8 @@ enum gw_err gw__ring_compile(struct gw_ring *ring,
                              struct gw__program **program, struct gw_error *why)
 {
     *program = NULL;
+    if (gw__ring_cut(ring, task))
+        return compile_cut(ring, task, program, why);
     return task->recovers ? compile_recovery(ring, task, program, why)
                           : compile_undisturbed(ring, task, program, why);
 }

@@ -158,6 +158,7 @@ static enum gw_err try(struct gw_ring *ring, struct attempt *a,
     enum gw_err err = GW_PENDING;
     a->done_epoch = 0;
     gw__session_lock(&ring->session);
+    ring->moves_below = ring->ops.next_op + 1;
     while (err == GW_PENDING) {
         err = gw__ring_quiet(ring, why);
         if (err)
@@ -176,6 +177,7 @@ static enum gw_err try(struct gw_ring *ring, struct attempt *a,
         gw__session_lock(&ring->session);
         err = err ? err : GW_PENDING;
     }
+    ring->moves_below = 0;
     gw__session_unlock(&ring->session);
     return err;
 }

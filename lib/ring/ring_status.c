@@ -18,13 +18,24 @@ void gw__status_noticed(struct gw_ring *ring)
     if (ring->noticed_ns)
         return;
     ring->noticed_ns = gw_now_ns();
+    ring->recovers = pthread_self();
+    ring->hops = 0;
     memset(&ring->status.last, 0, sizeof ring->status.last);
+}
+
+void gw__status_step(struct gw_ring *ring)
+{
+    if (!ring->noticed_ns || pthread_equal(ring->recovers, pthread_self()))
+        return;
+    ring->recovers = pthread_self();
+    ring->hops++;
 }
 
 void gw__status_reached(struct gw_ring *ring, uint64_t *stage)
 {
     if (!ring->noticed_ns)
         return;
+    gw__status_step(ring);
     *stage = gw_now_ns() - ring->noticed_ns;
     ring->status_changed = true;
 }
@@ -81,14 +92,9 @@ void gw_ring_interrupt(struct gw_ring *ring)
 }
 
 void gw_ring_emulate_link(struct gw_ring *ring, unsigned from,
-                          const struct gw_ring_link *link)
+                          const struct gw_link_profile *profile)
 {
-    const struct gw__link_profile profile = {.delay_us = link->delay_us,
-                                             .jitter_us = link->jitter_us,
-                                             .rate = link->rate,
-                                             .loss_ppm = link->loss_ppm,
-                                             .down = link->down};
-    gw__link_profiles_set(ring->session.profiles, from, &profile);
+    gw__link_profiles_set(ring->session.profiles, from, profile);
 }
 
 enum gw_err gw_ring_order(struct gw_ring *ring, const unsigned *nodes,

@@ -26,9 +26,10 @@ void gw__state_validity_forget(struct gw__state_validity *validity)
     memset(validity, 0, sizeof *validity);
 }
 
-/* An op that goes forward has all of its contributors' data. */
-bool gw__copy_is_void(const struct gw__state_validity_copy *copy,
-                      const struct gw__decision *decisions, unsigned count)
+/* Would these decisions make a copy void? An op that goes forward has all of
+ * its contributors' data. */
+static bool copy_is_void(const struct gw__state_validity_copy *copy,
+                         const struct gw__decision *decisions, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         if (decisions[i].fate == GW__EXCLUDE &&
@@ -42,8 +43,7 @@ bool gw__state_validity_decided(struct gw__state_validity *validity,
                                 const struct gw__decision *decisions,
                                 unsigned count)
 {
-    if (!validity->copied ||
-        !gw__copy_is_void(&validity->copy, decisions, count))
+    if (!validity->copied || !copy_is_void(&validity->copy, decisions, count))
         return true;
     gw__state_validity_forget(validity);
     return false;

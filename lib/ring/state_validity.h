@@ -66,9 +66,6 @@ void gw__state_validity_forget(struct gw__state_validity *validity);
 bool gw__state_validity_decided(struct gw__state_validity *validity,
                                 const struct gw__decision *decisions,
                                 unsigned count);
-/* Would these decisions make a copy void? */
-bool gw__copy_is_void(const struct gw__state_validity_copy *copy,
-                      const struct gw__decision *decisions, unsigned count);
 /* `from` has the state after so many ops. False: it differs from ours, which
  * must be copied again from there. */
 bool gw__state_validity_compare(struct gw__state_validity *validity,

@@ -151,7 +151,6 @@ struct gw__sim_counts {
 };
 
 unsigned gw__sim_nodes(const struct gw__sim *sim);
-void *gw__sim_context(const struct gw__sim *sim);
 uint64_t gw__sim_now(const struct gw__sim *sim);
 bool gw__sim_up(const struct gw__sim *sim, uint32_t node);
 bool gw__sim_paused(const struct gw__sim *sim, uint32_t node);

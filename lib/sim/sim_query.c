@@ -18,11 +18,6 @@ unsigned gw__sim_nodes(const struct gw__sim *sim)
     return sim->node_count;
 }
 
-void *gw__sim_context(const struct gw__sim *sim)
-{
-    return sim->options.context;
-}
-
 uint64_t gw__sim_now(const struct gw__sim *sim)
 {
     return sim->now_ns;

@@ -15,9 +15,10 @@ const struct gw__detector_config gw__detector_defaults = {
     .threshold_milli = 8000,
 };
 
-const struct gw__ring_member *gw__detector_member(const struct gw__detector *d,
-                                                  unsigned node,
-                                                  uint64_t incarnation)
+/* The member of the view that is this process and incarnation; NULL if none
+ * is. */
+static const struct gw__ring_member *
+find_member(const struct gw__detector *d, unsigned node, uint64_t incarnation)
 {
     int rank = gw__view_rank(&d->view, node);
     if (rank < 0 || d->view.ring[rank].incarnation.low != incarnation)
@@ -90,7 +91,7 @@ void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
     if (same_ring)
         return;
     reset_reports(d, now_ns);
-    d->rank = gw__detector_member(d, d->self, d->incarnation)
+    d->rank = find_member(d, d->self, d->incarnation)
                   ? gw__view_rank(&d->view, d->self)
                   : -1;
     choose_observed(d, now_ns);
@@ -121,7 +122,7 @@ void gw__detector_set_progress(struct gw__detector *d,
 
 void gw__detector_beat(struct gw__detector *d, const struct gw__input *input)
 {
-    if (gw__detector_member(d, input->from, input->incarnation) &&
+    if (find_member(d, input->from, input->incarnation) &&
         gw__beat_receive(d, input))
         gw__suspect_contact(d, input->from, input->now_ns);
 }

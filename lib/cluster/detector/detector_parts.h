@@ -49,14 +49,6 @@ struct gw__detector {
     uint64_t ended[GW__NODES_MAX]; /* incarnation that has certainly ended */
 };
 
-/* The member of the view that is this process and incarnation; NULL if none
- * is. */
-const struct gw__ring_member *gw__detector_member(const struct gw__detector *d,
-                                                  unsigned node,
-                                                  uint64_t incarnation);
-struct gw__observed *gw__detector_observed(struct gw__detector *d,
-                                           unsigned node);
-
 /* A new ring. `before` are the `count` members that were watched in the old
  * one. */
 void gw__suspect_begin(struct gw__detector *d,

@@ -15,8 +15,7 @@ _Static_assert((int)GW__PHI_WINDOW == GW_SILENCE_INTERVALS &&
 /* Until the first beat, as for the first HELLO to a controller. */
 #define CONNECT_NS 1000000000ULL
 
-struct gw__observed *gw__detector_observed(struct gw__detector *d,
-                                           unsigned node)
+static struct gw__observed *node_observed(struct gw__detector *d, unsigned node)
 {
     for (unsigned i = 0; i < d->observed_count; i++)
         if (d->observed[i].node == node)
@@ -62,7 +61,7 @@ void gw__suspect_begin(struct gw__detector *d,
 
 void gw__suspect_contact(struct gw__detector *d, unsigned node, uint64_t now_ns)
 {
-    struct gw__observed *w = gw__detector_observed(d, node);
+    struct gw__observed *w = node_observed(d, node);
     if (!w)
         return;
     const struct gw__notice notice = {
@@ -155,7 +154,7 @@ void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
 
 void gw__detector_sight(struct gw__detector *d, const struct gw__input *input)
 {
-    struct gw__observed *w = gw__detector_observed(d, input->from);
+    struct gw__observed *w = node_observed(d, input->from);
     struct gw__sight sight;
     if (!w || w->incarnation.low != input->incarnation ||
         input->bytes != sizeof sight)

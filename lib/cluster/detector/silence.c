@@ -59,8 +59,8 @@ void gw__silence_sight(struct gw__silence *s, const struct gw__sight *sight,
  * stop, so only the rule decides. The member must be seen stopped for the time
  * of an allowed pause. This excludes a member that was stopped but has just
  * continued. */
-bool gw__silence_is_stop(const struct gw__silence *s, double threshold,
-                         uint64_t now_ns)
+static bool is_stop(const struct gw__silence *s, double threshold,
+                    uint64_t now_ns)
 {
     return s->stopped_ns && now_ns > s->contact_ns &&
            now_ns - s->stopped_ns >= s->phi.config.pause_ns &&
@@ -71,6 +71,6 @@ bool gw__silence_is_stop(const struct gw__silence *s, double threshold,
 bool gw__silence_is_long(const struct gw__silence *s, double threshold,
                          unsigned factor, uint64_t now_ns)
 {
-    return gw__silence_is_stop(s, threshold, now_ns) ||
+    return is_stop(s, threshold, now_ns) ||
            gw__phi_now(&s->phi, now_ns) >= threshold * factor;
 }

@@ -58,8 +58,5 @@ void gw__silence_sight(struct gw__silence *silence,
  * which is ignored if the member is seen stopped. */
 bool gw__silence_is_long(const struct gw__silence *silence, double threshold,
                          unsigned factor, uint64_t now_ns);
-/* Has it been seen stopped for long enough? */
-bool gw__silence_is_stop(const struct gw__silence *silence, double threshold,
-                         uint64_t now_ns);
 
 #endif

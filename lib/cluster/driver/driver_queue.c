@@ -58,6 +58,17 @@ static void silence(struct gw__driver_queue *queue)
     queue->rung = false;
 }
 
+/* The space that a wish may use. Messages leave a quarter to the others: they
+ * may be lost, as in the network, and their sender repeats them. A request that
+ * does not fit ends its member. */
+static size_t room_for(const struct gw__driver_queue *queue,
+                       const struct gw__wish *wish)
+{
+    size_t most = wish->kind == GW__WISH_SEND ? GW__DRIVER_QUEUE_BYTES / 4 * 3
+                                              : GW__DRIVER_QUEUE_BYTES;
+    return most > queue->filling.used ? most - queue->filling.used : 0;
+}
+
 static enum gw_err append_wish(struct gw__driver_queue *queue,
                                const struct gw__wish *wish, const void *data)
 {
@@ -65,7 +76,7 @@ static enum gw_err append_wish(struct gw__driver_queue *queue,
     unsigned char *at = filling->bytes + filling->used;
     if (queue->closed)
         return GW_ECLOSED;
-    if (wish_bytes(wish) > GW__DRIVER_QUEUE_BYTES - filling->used)
+    if (wish_bytes(wish) > room_for(queue, wish))
         return GW_ENOMEM;
     memcpy(at, wish, sizeof *wish);
     if (wish->bytes > 0)

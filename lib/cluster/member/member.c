@@ -326,12 +326,6 @@ const struct gw__report *gw__member_report(const void *state, unsigned node)
                                                        : NULL;
 }
 
-unsigned gw__member_node(const void *state)
-{
-    const struct gw__member_core *m = state;
-    return m->node;
-}
-
 uint64_t gw__member_lease(const void *state)
 {
     const struct gw__member_core *m = state;

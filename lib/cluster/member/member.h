@@ -177,7 +177,6 @@ const struct gw__report *gw__member_report(const void *state, unsigned node);
  * over. */
 const void *gw__member_address(const void *state, uint64_t ring_epoch,
                                unsigned node, size_t *bytes);
-unsigned gw__member_node(const void *state);
 bool gw__member_parked(const void *state);
 /* Describes the state for people: a driver's `describe`. */
 void gw__member_describe(const void *state, uint64_t now_ns,

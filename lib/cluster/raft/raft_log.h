@@ -33,6 +33,7 @@
 #define GW__CLUSTER_RAFT_LOG_H
 
 #include <gradwire/base.h>
+#include <wire/security.h>
 
 struct gw__raft_log;
 struct gw__link_profiles; /* wire/emulation/link_profiles.h */
@@ -45,14 +46,11 @@ struct gw__raft_log_config {
                                      also "[::1]:port" */
     const char *directory;        /* created if missing */
     bool accept_loss;             /* of damaged data there */
-    const char *key_file;         /* NULL: none */
-    bool insecure;                /* may listen outside loopback without one */
+    struct gw__security security;
     /* Link profiles for messages of the other controllers, received here;
      * `nodes` [index] are their nodes. Not owned; NULL: none. */
     struct gw__link_profiles *profiles;
     const unsigned *nodes;
-    uint64_t token;       /* of the cluster: the same for all; used with a
-                             key */
     unsigned election_ms; /* followers wait for one to two times this */
     unsigned heartbeat_ms;
     void *context;

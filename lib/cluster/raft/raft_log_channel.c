@@ -68,7 +68,7 @@ enum gw_err gw__raft_channel_check(const struct gw__raft_log_config *config,
     char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     endpoint_of(config->addresses[config->index], endpoint);
     return gw__control_channel_check_listen(
-        endpoint, config->key_file || config->insecure, why);
+        endpoint, config->security.key_file || config->security.insecure, why);
 }
 
 /* The loop is awake now; its turn does the rest. */
@@ -98,8 +98,7 @@ enum gw_err gw__raft_channel_open(struct gw__raft_log *log,
     endpoint_of(c->addresses[c->index], endpoint);
     const struct gw__control_channel_config config = {.node = c->index,
                                                       .endpoint = endpoint,
-                                                      .token = c->token,
-                                                      .key_file = c->key_file,
+                                                      .security = c->security,
                                                       .bulk = true};
     log->frame = malloc(GW__CONTROL_CHANNEL_BULK_MAX);
     if (!log->frame)

@@ -21,7 +21,8 @@ int gw__raft_pack(const void *data, size_t bytes, struct raft_buffer *out)
     return 0;
 }
 
-const void *gw__raft_unpack(const struct raft_buffer *in, size_t *bytes)
+/* The bytes in it; NULL if it is invalid. */
+static const void *unpack(const struct raft_buffer *in, size_t *bytes)
 {
     struct gw__reader r = gw__reader_on(in->base, in->len);
     uint64_t length = gw__get_u64(&r);
@@ -35,7 +36,7 @@ static int apply_entry(struct raft_fsm *fsm, const struct raft_buffer *buffer,
     struct gw__raft_log *log = fsm->data;
     uint8_t answer[GW__ANSWER_BYTES_MAX];
     size_t bytes;
-    const void *command = gw__raft_unpack(buffer, &bytes);
+    const void *command = unpack(buffer, &bytes);
     uint64_t index = log->replica->index + 1;
     *result = NULL;
     gw__registry_apply(log->replica, command, bytes, index, answer);
@@ -68,7 +69,7 @@ static int restore(struct raft_fsm *fsm, struct raft_buffer *buffer)
     struct gw__raft_log *log = fsm->data;
     struct gw_error why;
     size_t bytes;
-    const void *data = gw__raft_unpack(buffer, &bytes);
+    const void *data = unpack(buffer, &bytes);
     if (gw__registry_restore(log->replica, data, bytes, &why)) {
         gw__raft_log_fail(log, why.code, "%s", why.text);
         return RAFT_MALFORMED;

@@ -75,7 +75,7 @@ static enum gw_err fail_open(const struct gw__raft_log *log, int failed,
 static enum gw_err make_transport(struct gw__raft_log *log,
                                   struct gw_error *why)
 {
-    if (log->config.key_file)
+    if (log->config.security.key_file)
         return gw__raft_channel_open(log, why);
     int failed = raft_uv_tcp_init(&log->transport, &log->loop);
     log->has_tcp = !failed;

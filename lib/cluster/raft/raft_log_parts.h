@@ -140,8 +140,6 @@ int gw__raft_log_init_handles(struct gw__raft_log *log);
 /* A length, the bytes, zeros up to a multiple of 8; 0 or RAFT_NOMEM. */
 GW_MUST_CHECK int gw__raft_pack(const void *data, size_t bytes,
                                 struct raft_buffer *out);
-/* The bytes in it; NULL if it is invalid. */
-const void *gw__raft_unpack(const struct raft_buffer *in, size_t *bytes);
 
 void gw__raft_fsm_init(struct gw__raft_log *log);
 

@@ -41,7 +41,7 @@ struct gw__process gw__get_process(struct gw__reader *r)
 }
 
 void gw__put_link_profile(struct gw__writer *w,
-                          const struct gw__link_profile *profile)
+                          const struct gw_link_profile *profile)
 {
     gw__put_u32(w, profile->delay_us);
     gw__put_u32(w, profile->jitter_us);
@@ -50,8 +50,7 @@ void gw__put_link_profile(struct gw__writer *w,
     gw__put_u8(w, profile->down);
 }
 
-void gw__get_link_profile(struct gw__reader *r,
-                          struct gw__link_profile *profile)
+void gw__get_link_profile(struct gw__reader *r, struct gw_link_profile *profile)
 {
     profile->delay_us = gw__get_u32(r);
     profile->jitter_us = gw__get_u32(r);

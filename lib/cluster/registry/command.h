@@ -22,8 +22,6 @@
 #include "report.h"
 #include "view.h"
 
-#include <base/link_profile.h>
-
 #define GW__COMMANDS(X)                                                        \
     X(GW__CMD_REGISTER, "register")                                            \
     X(GW__CMD_ADMIT, "admit")                                                  \
@@ -136,7 +134,7 @@ struct gw__command {
             unsigned from;
             unsigned to;
             unsigned fields; /* of enum gw__link_field */
-            struct gw__link_profile profile;
+            struct gw_link_profile profile;
         } link;
         struct {
             uint64_t left; /* nodes as bits */
@@ -147,11 +145,11 @@ struct gw__command {
 
 struct gw__answer {
     enum gw_err code;
-    uint64_t epoch;                  /* after the command */
-    unsigned node;                   /* REGISTER */
-    unsigned table;                  /* TABLE: its number */
-    struct gw__link_profile profile; /* LINK: the profile after the command */
-    char text[160];                  /* one sentence, also on success */
+    uint64_t epoch;                 /* after the command */
+    unsigned node;                  /* REGISTER */
+    unsigned table;                 /* TABLE: its number */
+    struct gw_link_profile profile; /* LINK: the profile after the command */
+    char text[160];                 /* one sentence, also on success */
 };
 
 enum {
@@ -174,9 +172,9 @@ GW_MUST_CHECK enum gw_err gw__answer_decode(const void *data, size_t bytes,
                                             struct gw_error *why);
 
 void gw__put_link_profile(struct gw__writer *writer,
-                          const struct gw__link_profile *profile);
+                          const struct gw_link_profile *profile);
 void gw__get_link_profile(struct gw__reader *reader,
-                          struct gw__link_profile *profile);
+                          struct gw_link_profile *profile);
 void gw__put_process(struct gw__writer *writer, struct gw__process who);
 /* Accepts any node number: the registry checks whether it exists. */
 struct gw__process gw__get_process(struct gw__reader *reader);

@@ -177,7 +177,7 @@ struct gw__registry {
     unsigned decision_count;
     struct gw__decision decisions[GW__DECISIONS_MAX]; /* oldest first */
     struct gw__routes routes;
-    struct gw__link_profile links[GW__NODES_MAX][GW__NODES_MAX]; /* from, to */
+    struct gw_link_profile links[GW__NODES_MAX][GW__NODES_MAX]; /* from, to */
     struct gw__client clients[GW__CLIENTS_MAX];
 };
 

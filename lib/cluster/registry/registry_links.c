@@ -4,11 +4,11 @@
  */
 #include "registry_parts.h"
 
-static void merge(struct gw__link_profile *profile, unsigned fields,
-                  const struct gw__link_profile *with)
+static void merge(struct gw_link_profile *profile, unsigned fields,
+                  const struct gw_link_profile *with)
 {
     if (fields & GW__LINK_CLEAR)
-        *profile = (struct gw__link_profile){0};
+        *profile = (struct gw_link_profile){0};
     if (fields & GW__LINK_DELAY)
         profile->delay_us = with->delay_us;
     if (fields & GW__LINK_JITTER)
@@ -32,7 +32,7 @@ enum gw_err gw__apply_link(struct gw__registry *r, const struct gw__command *c,
         return gw__refuse(answer, GW_EINVAL,
                           "a link needs two different nodes; both are node %u",
                           from);
-    struct gw__link_profile *profile = &r->links[from][to];
+    struct gw_link_profile *profile = &r->links[from][to];
     merge(profile, c->link.fields, &c->link.profile);
     answer->profile = *profile;
     return gw__append_text(

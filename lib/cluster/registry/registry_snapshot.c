@@ -6,6 +6,8 @@
  */
 #include "registry_parts.h"
 
+#include <base/link_profile.h>
+
 static void put_member(struct gw__writer *w, const struct gw__member *m)
 {
     gw__put_u8(w, m->state);
@@ -39,22 +41,16 @@ static void put_decisions(struct gw__writer *w, const struct gw__registry *r)
         gw__put_decision(w, &r->decisions[i]);
 }
 
-static bool is_plain(const struct gw__link_profile *profile)
-{
-    return !profile->delay_us && !profile->jitter_us && !profile->rate &&
-           !profile->loss_ppm && !profile->down;
-}
-
 static void put_links(struct gw__writer *w, const struct gw__registry *r)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         for (unsigned j = 0; j < GW__NODES_MAX; j++)
-            count += !is_plain(&r->links[i][j]);
+            count += !gw__link_profile_is_none(&r->links[i][j]);
     gw__put_u16(w, count);
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         for (unsigned j = 0; j < GW__NODES_MAX; j++)
-            if (!is_plain(&r->links[i][j])) {
+            if (!gw__link_profile_is_none(&r->links[i][j])) {
                 gw__put_u8(w, i);
                 gw__put_u8(w, j);
                 gw__put_link_profile(w, &r->links[i][j]);

@@ -77,8 +77,8 @@ static unsigned primary_to_be(const struct gw__slot_route *slot)
     return slot->leaver == slot->primary ? slot->learner : slot->primary;
 }
 
-void gw__loads_count(struct gw__plan_loads *loads,
-                     const struct gw__routes *routes, uint64_t eligible)
+static void count_loads(struct gw__plan_loads *loads,
+                        const struct gw__routes *routes, uint64_t eligible)
 {
     *loads = (struct gw__plan_loads){.eligible = eligible};
     loads->servers = (unsigned)__builtin_popcountll(eligible);
@@ -153,10 +153,10 @@ static void plan(struct gw__routes *routes, uint64_t servers)
 {
     uint64_t eligible = servers & ~routes->drained;
     struct gw__plan_loads loads;
-    gw__loads_count(&loads, routes, eligible);
+    count_loads(&loads, routes, eligible);
     for (unsigned i = 0; i < routes->slot_count; i++)
         drop_gone_servers(&routes->slots[i], servers, &loads);
-    gw__loads_count(&loads, routes, eligible);
+    count_loads(&loads, routes, eligible);
     if (loads.servers == 0)
         return;
     if (!is_placed(routes)) {

@@ -53,9 +53,11 @@ void gw__get_advice(struct gw__reader *r, struct gw__advice *advice)
 
 /* ---- advised servers ---- */
 
-unsigned gw__advised(const struct gw__routes *routes, unsigned slot,
-                     uint64_t eligible, unsigned most,
-                     uint8_t out[GW_PS_REPLICAS_MAX])
+/* Writes the servers of `eligible` that are advised for the slot, the primary
+ * first, up to a maximum; returns their number. */
+static unsigned list_advised(const struct gw__routes *routes, unsigned slot,
+                             uint64_t eligible, unsigned most,
+                             uint8_t out[GW_PS_REPLICAS_MAX])
 {
     unsigned count = 0;
     if (slot >= routes->advice.slots)
@@ -71,7 +73,7 @@ unsigned gw__advised_next(const struct gw__routes *routes, unsigned slot,
 {
     uint8_t nodes[GW_PS_REPLICAS_MAX];
     unsigned count =
-        gw__advised(routes, slot, loads->eligible, loads->wanted, nodes);
+        list_advised(routes, slot, loads->eligible, loads->wanted, nodes);
     for (unsigned k = 0; k < count; k++)
         if (!gw__route_has(&routes->slots[slot], nodes[k]))
             return nodes[k];
@@ -101,7 +103,7 @@ static void follow_advice(struct gw__routes *routes, unsigned number,
     struct gw__slot_route *slot = &routes->slots[number];
     uint8_t nodes[GW_PS_REPLICAS_MAX];
     unsigned count =
-        gw__advised(routes, number, loads->eligible, loads->wanted, nodes);
+        list_advised(routes, number, loads->eligible, loads->wanted, nodes);
     unsigned next = gw__advised_next(routes, number, loads);
     if (count == 0 || slot->count == 0 || !gw__route_is_idle(slot))
         return;

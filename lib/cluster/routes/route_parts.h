@@ -33,9 +33,6 @@ void gw__route_drop(struct gw__slot_route *slot, unsigned node);
 /* Makes a replica in sync the primary. */
 void gw__route_lead(struct gw__slot_route *slot, unsigned node);
 
-void gw__loads_count(struct gw__plan_loads *loads,
-                     const struct gw__routes *routes, uint64_t eligible);
-
 /* ---- route_place.c ---- */
 
 /* Gives every slot that was never placed its first replicas. */
@@ -46,11 +43,6 @@ bool gw__place_missing(struct gw__routes *routes, struct gw__plan_loads *loads);
 
 /* ---- route_advice.c ---- */
 
-/* Writes the servers of `eligible` that are advised for the slot, the primary
- * first, up to a maximum; returns their number. */
-unsigned gw__advised(const struct gw__routes *routes, unsigned slot,
-                     uint64_t eligible, unsigned most,
-                     uint8_t out[GW_PS_REPLICAS_MAX]);
 /* The first advised one that does not have or learn it; GW__NO_NODE. */
 unsigned gw__advised_next(const struct gw__routes *routes, unsigned slot,
                           const struct gw__plan_loads *loads);

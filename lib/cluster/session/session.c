@@ -70,7 +70,7 @@ static enum gw_err copy_config(struct gw__session *session,
     *mine = *config;
     mine->endpoint = bindable;
     bool copied = gw__session_own(session, &mine->endpoint) &&
-                  gw__session_own(session, &mine->key_file);
+                  gw__session_own(session, &mine->security.key_file);
     for (unsigned i = 0; copied && i < config->controller_count; i++)
         copied = gw__session_own(session, &mine->controllers[i].endpoint);
     return copied ? GW_OK : gw_fail(why, GW_ENOMEM, "node");
@@ -267,9 +267,7 @@ enum gw_err gw__session_launch(struct gw__session *session, unsigned node,
                     .incarnation_high = session->incarnation.high,
                     .incarnation_low = session->incarnation.low,
                     .endpoint = config->endpoint,
-                    .token = config->token,
-                    .key_file = config->key_file,
-                    .insecure = config->insecure,
+                    .security = config->security,
                     .profiles = session->profiles},
         .seed = seed,
         .peers = config->controllers,

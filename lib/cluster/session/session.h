@@ -39,9 +39,7 @@ struct gw__session_config {
     uint64_t process; /* identity in the upper bits of incarnations
                          (registry.h); 0: random */
     const char *endpoint;
-    uint64_t token;
-    const char *key_file; /* NULL: none */
-    bool insecure;
+    struct gw__security security;
     unsigned controller_count;
     struct gw__driver_peer controllers[GW__CLIENT_CONTROLLERS];
     const struct gw_suspicion *suspicion; /* NULL: the built-in rule */

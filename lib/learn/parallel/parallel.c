@@ -67,7 +67,7 @@ check_parallel_config(const struct gw_parallel_config *config,
     if (!err && config->algo && !gw_algo_find(GW_ALLREDUCE, config->algo))
         err = gw_fail(
             why, GW_EINVAL,
-            "\"%s\" is not an all-reduce algorithm; collrun algos lists them",
+            "\"%s\" is not an all-reduce algorithm; collrun list allreduce lists them",
             config->algo);
     return err;
 }

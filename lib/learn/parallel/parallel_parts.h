@@ -50,6 +50,7 @@ struct gw_parallel {
     struct gw__shards *shards;
     struct gw__model_chunk **model_chunks; /* one per chunk */
     struct gw__tape **tapes;               /* chunk * micros + micro: in use */
+    uint64_t tape_bytes;                   /* of the tapes in use */
     struct gw_pipe *pipe;                  /* NULL: one stage */
     /* one stage only, chunk * micros + micro: a chunk's input and its
      * gradient */

@@ -29,6 +29,28 @@ static struct gw__rows rows_of(const struct gw_parallel *parallel,
                              .count = count};
 }
 
+/* The tape of a micro-batch in a chunk, for its forward pass. */
+static enum gw_err acquire_tape(struct gw_parallel *parallel, unsigned chunk,
+                                struct gw__tape **tape, struct gw_error *why)
+{
+    struct gw__model_chunk *model = parallel->model_chunks[chunk];
+    if (gw__tape_acquire(model, tape, why))
+        return why->code;
+    uint64_t *most = &parallel->counts.activation_bytes;
+    parallel->tape_bytes += model->tape_elements * sizeof(float);
+    *most = parallel->tape_bytes > *most ? parallel->tape_bytes : *most;
+    return GW_OK;
+}
+
+static void release_tape(struct gw_parallel *parallel, unsigned chunk,
+                         struct gw__tape **tape)
+{
+    struct gw__model_chunk *model = parallel->model_chunks[chunk];
+    if (*tape)
+        parallel->tape_bytes -= model->tape_elements * sizeof(float);
+    gw__tape_release(model, tape);
+}
+
 static enum gw_err forward(void *context, unsigned chunk, unsigned micro,
                            const float *in, float *out, struct gw_error *why)
 {
@@ -42,7 +64,7 @@ static enum gw_err forward(void *context, unsigned chunk, unsigned micro,
                                         .in = in,
                                         .out = out,
                                         .loss_sum = &parallel->loss_sum};
-    enum gw_err err = gw__tape_acquire(model, tape, why);
+    enum gw_err err = acquire_tape(parallel, chunk, tape, why);
     return err ? err : gw__model_chunk_forward(model, *tape, &pass, why);
 }
 
@@ -65,7 +87,7 @@ static enum gw_err backward(void *context, unsigned chunk, unsigned micro,
         .complete = ends && parallel->weights_added[chunk] == parallel->micros};
     enum gw_err err = gw__model_chunk_backward(model, *tape, &pass, why);
     if (!err && ends)
-        gw__tape_release(model, tape);
+        release_tape(parallel, chunk, tape);
     return err;
 }
 
@@ -83,6 +105,6 @@ void gw__parallel_drop_tapes(struct gw_parallel *parallel)
     for (unsigned c = 0; c < parallel->chunks; c++)
         for (unsigned m = 0; parallel->model_chunks[c] && m < parallel->micros;
              m++)
-            gw__tape_release(parallel->model_chunks[c],
-                             &parallel->tapes[gw__parallel_at(parallel, c, m)]);
+            release_tape(parallel, c,
+                         &parallel->tapes[gw__parallel_at(parallel, c, m)]);
 }

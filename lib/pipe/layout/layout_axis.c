@@ -7,7 +7,7 @@
  * buffers of different sizes.
  *
  * Two algorithms are tried, one with the fewest bytes and one with the fewest
- * rounds. Results are cached, since a search over layouts asks for few
+ * rounds, unless the costs name one. Results are cached, since a search over layouts asks for few
  * different calls many times.
  */
 #include "layout_axis.h"
@@ -50,6 +50,10 @@ enum gw_err gw_layout_timer_new(const struct gw_topology *topology,
     if (!(costs->work_per_us >= 0) || !(costs->message_us >= 0) ||
         !(costs->reduce_us_per_byte >= 0))
         return gw_fail(why, GW_EINVAL, "costs must be 0 or more");
+    if (costs->allreduce && !gw_algo_find(GW_ALLREDUCE, costs->allreduce))
+        return gw_fail(why, GW_EINVAL,
+                       "\"%.60s\" is not an all-reduce algorithm",
+                       costs->allreduce);
     *timer = calloc(1, sizeof **timer);
     if (!*timer)
         return gw_fail(why, GW_ENOMEM, "a timer of layouts");
@@ -275,7 +279,12 @@ static enum gw_err measure_call(const struct gw_layout_timer *timer,
     if (entry->call.axis == GW__AXIS_PIPE)
         return try_message(timer, entry, why);
     const char *const *algo = algorithms[entry->call.collective];
-    enum gw_err err = try_algo(timer, entry, algo[0], why);
+    const char *named =
+        entry->call.collective == GW_ALLREDUCE ? timer->costs.allreduce : NULL;
+    enum gw_err err = named ? try_algo(timer, entry, named, why) : GW_OK;
+    if (err || entry->time.algo)
+        return err;
+    err = try_algo(timer, entry, algo[0], why);
     return err ? err : try_algo(timer, entry, algo[1], why);
 }
 

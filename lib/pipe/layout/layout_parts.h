@@ -24,8 +24,6 @@ enum gw_split gw__split_choose(enum gw_operator_kind kind,
  * is not AUTO. */
 void gw__split_apply(const struct gw_operator *op, enum gw_split split,
                      unsigned tensor, struct gw_operator_layout *op_layout);
-/* The sharding of the gradient of a tensor with this sharding. */
-enum gw_sharding gw__gradient_of(enum gw_sharding values);
 
 /* The conversion between two shardings of a tensor of rows x features among
  * `tensor` ranks. `to` is not PARTIAL. */
@@ -38,10 +36,6 @@ struct gw_conversion gw__convert(enum gw_sharding from, enum gw_sharding to,
 enum gw_err gw__network_partition(const struct gw_network *network,
                                   unsigned virtual_stages, unsigned *begin,
                                   struct gw_error *why);
-
-/* The size of a flat array of `parameters` elements with padding, so that
- * blocks, and blocks of blocks, are equal. */
-size_t gw__layout_padded(const struct gw_layout *layout, size_t parameters);
 
 /* The bytes of a rank's share of a micro-batch's tensor with this sharding. */
 uint64_t gw__share_bytes(const struct gw_layout *layout,

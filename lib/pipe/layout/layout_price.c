@@ -23,7 +23,9 @@
 #include "pipe/network/network.h"
 #include "pipe/schedule/schedule.h"
 
-size_t gw__layout_padded(const struct gw_layout *layout, size_t parameters)
+/* The size of a flat array of `parameters` elements with padding, so that
+ * blocks, and blocks of blocks, are equal. */
+static size_t padded_size(const struct gw_layout *layout, size_t parameters)
 {
     size_t multiple =
         (size_t)layout->options.mesh.data * layout->options.mesh.tensor;
@@ -32,7 +34,7 @@ size_t gw__layout_padded(const struct gw_layout *layout, size_t parameters)
 
 size_t gw_layout_block(const struct gw_layout *layout, size_t parameters)
 {
-    return gw__layout_padded(layout, parameters) / layout->options.shard_group;
+    return padded_size(layout, parameters) / layout->options.shard_group;
 }
 
 static unsigned stage_of(const struct gw_layout *layout, unsigned virtual_stage)
@@ -90,7 +92,7 @@ static void add_weights(const struct gw_layout *layout,
     uint64_t tensor = options->mesh.tensor;
     uint64_t group = options->shard_group, groups = options->mesh.data / group;
     uint64_t whole =
-        sizeof(float) * gw__layout_padded(layout, op_layout->parameters_local);
+        sizeof(float) * padded_size(layout, op_layout->parameters_local);
     uint64_t block = whole / group;
     bool sharded = options->mode == GW_DATA_SHARDED;
     uint64_t inside = sharded ? 2 * (uint64_t)options->micros + 1 : 2;

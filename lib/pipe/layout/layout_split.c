@@ -60,7 +60,8 @@ enum gw_split gw__split_choose(enum gw_operator_kind kind,
     return dense ? GW_SPLIT_COLUMNS : GW_SPLIT_NONE;
 }
 
-enum gw_sharding gw__gradient_of(enum gw_sharding values)
+/* The sharding of the gradient of a tensor with this sharding. */
+static enum gw_sharding gradient_of(enum gw_sharding values)
 {
     return values == GW_PARTIAL ? GW_REPLICATED : values;
 }
@@ -70,7 +71,7 @@ static void shard(struct gw_operator_layout *op_layout, enum gw_sharding in,
 {
     op_layout->in = in;
     op_layout->out = out;
-    op_layout->grad_out = gw__gradient_of(out);
+    op_layout->grad_out = gradient_of(out);
     op_layout->grad_in = grad_in;
 }
 

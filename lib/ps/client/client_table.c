@@ -86,10 +86,11 @@ enum gw_err gw_ps_table(struct gw_ps *ps,
                         const struct gw_ps_table_config *config,
                         unsigned *table, struct gw_error *why)
 {
-    if (memchr(config->name, 0, sizeof config->name) == NULL)
-        return gw_fail(why, GW_EINVAL,
-                       "ps: table: the name has no terminating zero");
-    enum gw_err err = make_table(ps, config, table, why);
+    /* The controllers would not read it, and not answer. */
+    enum gw_err err = gw__route_check_table(config, why);
+    if (err)
+        return gw_wrap(why, err, "ps");
+    err = make_table(ps, config, table, why);
     return err ? gw_wrap(why, err, "ps: table %s", config->name) : GW_OK;
 }
 

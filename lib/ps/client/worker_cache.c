@@ -24,7 +24,8 @@ static inline uint64_t stir(uint64_t sum, uint64_t key)
 
 /* Several independent lanes, since the steps of one lane must wait for each
  * other. */
-uint64_t gw__keys_signature(const uint64_t *keys, size_t count, uint64_t seed)
+static uint64_t keys_signature(const uint64_t *keys, size_t count,
+                               uint64_t seed)
 {
     uint64_t lanes[LANES], sum = stir(seed, count);
     size_t i = 0;
@@ -98,8 +99,7 @@ enum gw_err gw__partitioning_get(struct gw__worker *worker,
 {
     if (worker->config.no_key_cache)
         return gw__partitioning_make(worker, args, partitioning, why);
-    uint64_t signature =
-        gw__keys_signature(args->keys, args->count, args->table);
+    uint64_t signature = keys_signature(args->keys, args->count, args->table);
     struct gw__partitioning *found = find_partitioning(worker, args, signature);
     enum gw_err err = GW_OK;
     if (found)

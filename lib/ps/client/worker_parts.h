@@ -190,7 +190,6 @@ void gw__worker_pump(struct gw__worker *worker, uint64_t now_ns);
 
 /* ---- worker_partition.c, worker_cache.c ---- */
 
-uint64_t gw__keys_signature(const uint64_t *keys, size_t count, uint64_t seed);
 GW_MUST_CHECK enum gw_err gw__partitioning_make(
     struct gw__worker *worker, const struct gw__request_args *args,
     struct gw__partitioning **partitioning, struct gw_error *why);

@@ -39,7 +39,8 @@ static bool same(struct gw__alive a, struct gw__alive b)
     return a.node == b.node && a.incarnation == b.incarnation;
 }
 
-struct worker *gw__clock_worker(struct gw__clock *clock, struct gw__alive who)
+/* NULL: it has never asked, or has left. */
+static struct worker *find_worker(struct gw__clock *clock, struct gw__alive who)
 {
     for (unsigned i = 0; i < clock->worker_count; i++)
         if (same(clock->workers[i].who, who))
@@ -103,7 +104,7 @@ static enum gw_err apply_next(struct gw__clock *clock,
                               const struct gw__clock_command *command,
                               struct gw_error *why)
 {
-    struct worker *worker = gw__clock_worker(clock, command->who);
+    struct worker *worker = find_worker(clock, command->who);
     if (!worker &&
         (!gw__clock_has(clock, command->who) || command->number != 0))
         return gw_fail(

@@ -120,9 +120,6 @@ static inline struct gw__work_item gw__work_item_of(const struct worker *worker)
 /* Clears the state, without touching the array of round commits. */
 void gw__clock_clear(struct gw__clock *clock);
 
-/* NULL: it has never asked, or has left. */
-struct worker *gw__clock_worker(struct gw__clock *clock, struct gw__alive who);
-
 /* ---- clock_assign.c ---- */
 
 /* Assigns items to waiting workers as far as the mode allows. True: at least

@@ -19,9 +19,7 @@ session_config(struct gw__node *node, const struct gw__node_config *config)
         .node = config->node,
         .role = config->role,
         .endpoint = config->endpoint,
-        .token = config->token,
-        .key_file = config->key_file,
-        .insecure = config->insecure,
+        .security = config->security,
         .controller_count = config->controller_count,
         .interrupt = config->interrupt,
         .context = node,
@@ -44,7 +42,7 @@ static enum gw_err copy_config(struct gw__node *node,
     struct gw__node_config *mine = &node->config;
     *mine = *config;
     mine->endpoint = session->endpoint;
-    mine->key_file = session->key_file;
+    mine->security = session->security;
     for (unsigned i = 0; i < session->controller_count; i++) {
         node->controllers[i] = session->controllers[i].node;
         node->controller_endpoints[i] = session->controllers[i].endpoint;
@@ -57,8 +55,8 @@ static enum gw_err copy_config(struct gw__node *node,
         !gw__session_own(&node->session, &mine->interface))
         return gw_fail(why, GW_ENOMEM, "node");
     for (unsigned n = 0; config->links && n < GW_PS_NODES; n++)
-        gw__node_link(node, n, &config->links[n]);
-    gw__node_pace(node, config->pace_ns);
+        gw__link_profiles_set(node->session.profiles, n, &config->links[n]);
+    gw__link_profiles_pace(node->session.profiles, config->pace_ns);
     mine->links = NULL; /* owned by the caller */
     return GW_OK;
 }
@@ -100,9 +98,7 @@ static enum gw_err open_messenger(struct gw__node *node, struct gw_error *why)
         .incarnation_low = node->session.incarnation.low,
         .wire = c->wire,
         .interface = c->interface,
-        .token = c->token,
-        .key_file = c->key_file,
-        .insecure = c->insecure,
+        .security = c->security,
         .copy_always = c->copy_always,
         .profiles = node->session.profiles};
     enum gw_err err = gw__messenger_open(&config, &node->messenger, why);

@@ -44,20 +44,19 @@ struct gw__node_config {
     unsigned node;      /* or GW_PS_ANY: the controllers choose a number */
     enum gw__role role; /* GW__WORKER, GW__SERVER or GW__AGGREGATOR */
     const char *endpoint;
-    uint64_t token;
+    struct gw__security security;
     unsigned controller_count;
     const unsigned *controllers;
     const char *const *controller_endpoints;
     const char *wire; /* NULL: "shm" */
-    const char *interface, *key_file;
-    bool insecure;
+    const char *interface;
     bool copy_always; /* shm: receivers never read in place */
     unsigned join_ms; /* time limit for joining; 0: 10 s */
     /* Not owned; NULL: none. As soon as it is true, gw__node_open fails with
      * GW_EINTR. */
     const _Atomic bool *interrupt;
-    /* Link profiles from the start; see gw__node_link. */
-    const struct gw_ps_link *links; /* [GW_PS_NODES]; NULL: none */
+    /* Link profiles from the start. */
+    const struct gw_link_profile *links; /* [GW_PS_NODES]; NULL: none */
     uint64_t pace_ns;
 };
 
@@ -77,14 +76,6 @@ void gw__node_close(struct gw__node **node);
 GW_MUST_CHECK enum gw_err gw__node_leave(struct gw__node *node,
                                          uint64_t deadline_ns,
                                          struct gw_error *why);
-
-/* ---- links.c: experiments; by any thread, but one at a time ---- */
-
-/* Sets the link profile for control messages and data from node `from`. */
-void gw__node_link(struct gw__node *node, unsigned from,
-                   const struct gw_ps_link *link);
-/* Sets the duration of every message; 0: no delay. */
-void gw__node_pace(struct gw__node *node, uint64_t ns);
 
 /* ---- data thread only, except gw__node_wake, gw__node_command ---- */
 

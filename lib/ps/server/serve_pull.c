@@ -164,7 +164,8 @@ static void refuse_waiting(struct gw__request *request, uint64_t now_ns)
         }
 }
 
-void gw__pull_answer(struct gw__request *request, uint64_t now_ns)
+/* Answers a pull if its slots are ready; otherwise the pull waits. */
+static void answer_or_wait(struct gw__request *request, uint64_t now_ns)
 {
     struct gw__server *server = request->server;
     if (must_wait(request, now_ns)) {
@@ -201,7 +202,7 @@ void gw__request_logged(struct gw__request *request, uint64_t now_ns)
     else if (request->head->kind == GW__PS_CLOCK)
         gw__clock_logged(request);
     else if (is_pull(request) && request->done)
-        gw__pull_answer(request, now_ns);
+        answer_or_wait(request, now_ns);
     else
         finish_pull(request, NULL, 0, NULL);
 }
@@ -218,7 +219,7 @@ void gw__serve_pull(struct gw__server *server, uint64_t now_ns,
     if (!request)
         return;
     if (!gw__request_keys(request, &want_keys, &why)) {
-        gw__pull_answer(request, now_ns);
+        answer_or_wait(request, now_ns);
         return;
     }
     gw__request_refuse(request, want_keys, &why);

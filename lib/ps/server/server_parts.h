@@ -222,8 +222,6 @@ GW_MUST_CHECK enum gw_err gw__request_keys(struct gw__request *request,
                                            struct gw_error *why);
 const uint64_t *gw__request_segment_keys(const struct gw__request *request,
                                          unsigned segment, size_t before);
-/* Answers a pull if its slots are ready; otherwise the pull waits. */
-void gw__pull_answer(struct gw__request *request, uint64_t now_ns);
 void gw__pulls_answer_ready(struct gw__server *server, uint64_t now_ns);
 /* Answers the waiting requests that a changed clock has made ready. */
 void gw__clocks_answer_ready(struct gw__server *server, uint64_t now_ns,

@@ -14,6 +14,9 @@
  *     delay 0>1 5ms..20ms                  # so that messages overtake
  *     clock 2 +2000ppm
  *
+ *     at op 3 crash 2                      # in lockstep, see below
+ *     at op 3 chunk 1 transfer 2 crash 2
+ *
  * Nodes are numbers separated by commas, or `*` for all. A link is nodes >
  * nodes, or nodes | nodes for both directions. gw_parse_duration defines
  * durations.
@@ -31,6 +34,10 @@
  *   delay    each message takes longer by a random time in this range.
  *   clock    the node's clock is fast or slow by this many ppm.
  *   heal     ends all cuts, drops, dups and delays.
+ * A place in the work instead of a time is for runs in lockstep: before transfer
+ * number `transfer` (from 0; default 0), among those of the chunk, or all, in
+ * the order of the op's plan. The simulator has times alone.
+ *
  * With `for` a fault ends by itself (a crash: the node starts again). Faults of
  * one kind may overlap: each ends on its own, probabilities and delays add up.
  */
@@ -59,11 +66,13 @@ enum {
     GW__FAULTS_MAX = 256,        /* in one schedule */
     GW__FAULT_TEXT_MAX = 512,    /* bytes of a line */
     GW__CRASH_AFTER_MAX = 10000, /* actions */
-    GW__AT_ONCE = UINT16_MAX     /* `after` of a crash outside a step */
+    GW__FAULT_OP_MAX = 1000000000,
+    GW__AT_ONCE = UINT16_MAX /* `after` of a crash outside a step */
 };
 /* The maximum of all times and durations in a schedule: one day. */
 #define GW__FAULT_NS_MAX UINT64_C(86400000000000)
 #define GW__ALL_NODES    UINT64_MAX
+#define GW__ANY_CHUNK    UINT32_MAX
 
 /* Sets of nodes: bit i is node i. */
 struct gw__fault {
@@ -77,6 +86,10 @@ struct gw__fault {
     uint16_t after;             /* CRASH: actions before it, or GW__AT_ONCE */
     uint8_t kind;               /* enum gw__fault_kind */
     bool both_ways;
+    bool by_op;     /* at these instead of `at_ns`: */
+    uint32_t op;    /* of the ring */
+    uint32_t chunk; /* or GW__ANY_CHUNK */
+    uint32_t transfer;
 };
 
 struct gw__faults {

@@ -4,7 +4,7 @@
  * by blanks, with one word of lookahead. The first error ends the parsing:
  * functions return false after an error that is recorded in the source.
  *
- *     [at TIME] VERB [NODES or LINK] [AMOUNT] [for TIME]
+ *     [at TIME or PLACE] VERB [NODES or LINK] [AMOUNT] [for TIME]
  */
 #include "faults.h"
 #include "faults_words.h"
@@ -16,6 +16,31 @@ static bool parse_time(struct gw__words *words, uint64_t *ns)
 {
     return gw__parse_span(words, words->word, words->end, ns) &&
            gw__next_word(words);
+}
+
+/* "WORD N", if it is there. */
+static bool parse_count(struct gw__words *words, const char *word,
+                        uint32_t *number)
+{
+    if (!gw__is_word(words, word))
+        return true;
+    if (!gw__next_word(words))
+        return false;
+    size_t at = words->word;
+    if (!gw__parse_number(words, &at, GW__FAULT_OP_MAX, "a number", number))
+        return false;
+    return at == words->end ? gw__next_word(words)
+                            : gw__expected(words, at, "a blank");
+}
+
+/* TIME, or "op N [chunk N] [transfer N]" */
+static bool parse_at(struct gw__words *words, struct gw__fault *fault)
+{
+    fault->by_op = gw__is_word(words, "op");
+    return fault->by_op ? parse_count(words, "op", &fault->op) &&
+                              parse_count(words, "chunk", &fault->chunk) &&
+                              parse_count(words, "transfer", &fault->transfer)
+                        : parse_time(words, &fault->at_ns);
 }
 
 static bool parse_nodes(struct gw__words *words, size_t *at,
@@ -182,9 +207,9 @@ static bool parse_verb(struct gw__words *words, struct gw__fault *fault)
 static bool parse_fault(struct gw__words *words, unsigned node_count,
                         struct gw__fault *fault)
 {
-    *fault = (struct gw__fault){0};
+    *fault = (struct gw__fault){.chunk = GW__ANY_CHUNK};
     if (gw__is_word(words, "at") &&
-        (!gw__next_word(words) || !parse_time(words, &fault->at_ns)))
+        (!gw__next_word(words) || !parse_at(words, fault)))
         return false;
     if (!parse_verb(words, fault) || !parse_operand(words, node_count, fault) ||
         !parse_amount(words, fault) || !parse_for(words, fault))

@@ -96,6 +96,15 @@ static void put_chance(struct line *line, uint32_t millionths)
     line->text[line->length] = 0;
 }
 
+static void put_place(struct line *line, const struct gw__fault *fault)
+{
+    append_text(line, "at op %u ", fault->op);
+    if (fault->chunk != GW__ANY_CHUNK)
+        append_text(line, "chunk %u ", fault->chunk);
+    if (fault->transfer)
+        append_text(line, "transfer %u ", fault->transfer);
+}
+
 static void put_operand(struct line *line, const struct gw__fault *fault)
 {
     enum gw__fault_operand operand = gw__fault_verbs[fault->kind].operand;
@@ -138,6 +147,8 @@ void gw__fault_format(const struct gw__fault *fault,
 {
     struct line line = {text, 0};
     text[0] = 0;
+    if (fault->by_op)
+        put_place(&line, fault);
     if (fault->at_ns) {
         put_ns(&line, "at ", fault->at_ns);
         append_text(&line, " ");
