@@ -17,22 +17,27 @@
 
 /* clang-format off */
 static const struct command *const commands[] = {
-    &command_up,        &command_down,      &command_ls,
-    &command_status,    &command_ring,      &command_ps,
-    &command_slots,     &command_clocks,    &command_controllers,
-    &command_events,    &command_watch,     &command_kill,      &command_stop,
-    &command_pause,     &command_resume,    &command_restart,
-    &command_drain,     &command_add,       &command_slow,
-    &command_link,      &command_cut,       &command_heal,
-    &command_topo,      &command_order,     &command_pace,
-    &command_disk,      &command_drift,     &command_wait,
-    &command_expect,    &command_train,     &command_snapshot,
-    &command_mode,      &command_record,    &command_replay,
-    &command_chaos,     &command_sim,       &command_keygen,
-    &command_source,    &command_quit,      &command_exit,
+    &command_up,        &command_down,      &command_train,     &command_ls,
+    &command_snapshot,  &command_mode,      &command_record,    &command_replay,
+    &command_export,    &command_rerun,
+    &command_status,    &command_watch,     &command_ring,      &command_events,
+    &command_ps,        &command_slots,     &command_clocks,
+    &command_controllers,
+    &command_kill,      &command_stop,      &command_pause,     &command_resume,
+    &command_restart,   &command_drain,     &command_add,
+    &command_slow,      &command_link,      &command_cut,       &command_heal,
+    &command_topo,      &command_order,     &command_pace,      &command_disk,
+    &command_drift,     &command_chaos,
+    &command_wait,      &command_expect,    &command_source,    &command_sim,
+    &command_keygen,    &command_quit,      &command_exit,
     NULL,
 };
 /* clang-format on */
+
+static const struct option_group groups[] = {
+    {"up", "Runs"},     {"status", "Views"}, {"kill", "Nodes"},
+    {"slow", "Faults"}, {"wait", "Scripts"}, {0},
+};
 
 static const struct absent absent[] = {
     {"sleep", "use wait COND, which returns as soon as the condition holds"},
@@ -47,6 +52,7 @@ static const struct tool ringctl = {
     .summary =
         "start a ring or parameter servers, inject faults, watch the recovery",
     .commands = commands,
+    .groups = groups,
     .shell = &command_shell,
     .options = session_options,
     .absent = absent,

@@ -8,6 +8,8 @@
 #include "common/command.h"
 #include "ringctl/shell/session.h"
 
+#include <stdlib.h>
+
 uint64_t answer_timeout_ns(void)
 {
     return common.timeout_ns ? common.timeout_ns : 30000000000;
@@ -21,6 +23,16 @@ static enum gw_err keep_or_drop(enum gw_err code)
     return code;
 }
 
+/* The first request of a command carries the command itself, for the run's file
+ * `commands`. */
+static void add_command(json_t *request)
+{
+    char *line = session_line();
+    if (line)
+        json_object_set_new(request, "command", json_string(line));
+    free(line);
+}
+
 enum gw_err send_request(json_t *request, uint64_t timeout_ns, json_t **answer,
                          struct gw_error *why)
 {
@@ -28,6 +40,8 @@ enum gw_err send_request(json_t *request, uint64_t timeout_ns, json_t **answer,
     enum gw_err code = session_connect(&client, why);
     if (code)
         json_decref(request);
+    else
+        add_command(request);
     return code ? code
                 : keep_or_drop(
                       rpc_client_do(client, request, timeout_ns, answer, why));

@@ -23,6 +23,7 @@ extern const struct command command_link, command_cut, command_heal,
     command_topo, command_order;
 extern const struct command command_wait, command_expect;
 extern const struct command command_record, command_replay;
+extern const struct command command_export, command_rerun;
 extern const struct command command_chaos, command_sim, command_keygen;
 extern const struct command command_source, command_quit, command_exit;
 

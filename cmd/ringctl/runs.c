@@ -62,3 +62,19 @@ json_t *runs_read(const char *name, const char *file)
     snprintf(path + used, sizeof path - used, "/%s", file);
     return json_load_file(path, 0, NULL);
 }
+
+json_t *runs_summary(const char *name)
+{
+    json_t *summary = runs_read(name, "summary.json");
+    if (summary)
+        return summary;
+    json_t *facts = runs_read(name, "run.json");
+    json_t *death = json_pack(
+        "{s:s, s:s}", "state", "died", "error",
+        "the supervisor ended without a summary; the run's log has its last "
+        "messages");
+    if (facts)
+        json_object_update(facts, death);
+    json_decref(death);
+    return facts;
+}

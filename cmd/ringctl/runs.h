@@ -18,5 +18,8 @@ void runs_fini(struct runs *runs);
 /* A JSON file of a run's directory: run.json or summary.json. `name` NULL: the
  * latest. NULL: missing. */
 json_t *runs_read(const char *name, const char *file);
+/* The summary of a run that is over. One whose supervisor ended without it has
+ * died: it has the facts of run.json, and an error. NULL: missing. */
+json_t *runs_summary(const char *name);
 
 #endif

@@ -38,7 +38,8 @@ const char *numbers_text(const json_t *list, char *out, size_t room)
     return out;
 }
 
-const char *text_or_null(const json_t *object, const char *name)
+/* NULL for "" and for a missing member. */
+static const char *text_or_null(const json_t *object, const char *name)
 {
     const char *text = text_of(object, name, "");
     return *text ? text : NULL;
@@ -62,7 +63,7 @@ static void note_progress(struct output *output, const json_t *status)
              " dropped, %" PRId64 " redone, %" PRId64
              " parts dropped with a dead worker",
              text_of(clock, "mode", "?"), integer_of(status, "step", 0),
-             integer_of(clock, "units", 0), integer_of(clock, "expected", 0),
+             integer_of(clock, "items", 0), integer_of(clock, "expected", 0),
              integer_of(clock, "dropped", 0), integer_of(clock, "redone", 0),
              integer_of(clock, "parts_dropped", 0));
     output_note_text(output, "work", text);
@@ -73,7 +74,7 @@ static void note_servers(struct output *output, const json_t *status)
     static const char *const names[] = {"epoch",   "data_epoch", "step",
                                         "servers", "workers",    "replicas",
                                         "lost",    "doubled"};
-    static const char *const counts[] = {"units", "expected", "dropped",
+    static const char *const counts[] = {"items", "expected", "dropped",
                                          "redone", "parts_dropped"};
     const json_t *clock = json_object_get(status, "clocks");
     output_note_text(output, "run", text_of(status, "run", "?"));

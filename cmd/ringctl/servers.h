@@ -31,8 +31,6 @@ void servers_row(const struct field *fields, unsigned count, const json_t *node,
 
 /* "0 2 3" of an array of numbers, "-" of none; returns out. */
 const char *numbers_text(const json_t *list, char *out, size_t room);
-/* NULL for "" and for a missing member. */
-const char *text_or_null(const json_t *object, const char *name);
 /* The number, or "-" for null. */
 const char *number_or_dash(const json_t *object, const char *name,
                            char out[24]);

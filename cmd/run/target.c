@@ -20,7 +20,8 @@ const char *role_name(enum role role)
     return roles[role];
 }
 
-enum role role_parse(const char *text)
+/* ROLES: an unknown role. */
+static enum role role_parse(const char *text)
 {
     unsigned role = 0;
     while (role < ROLES && strcmp(text, roles[role]) != 0)

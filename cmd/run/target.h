@@ -15,8 +15,6 @@
 
 enum role { ROLE_WORKER, ROLE_SERVER, ROLE_CONTROLLER, ROLES };
 const char *role_name(enum role role);
-/* ROLES: an unknown role. */
-enum role role_parse(const char *text);
 
 enum { TARGET_LEADER = -1, TARGET_NODE_MAX = 65535 };
 

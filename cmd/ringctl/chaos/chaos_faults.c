@@ -42,7 +42,7 @@ bool fault_hits(const struct gw__fault *f, unsigned from, unsigned to)
     return from != to && fault_is_of_links(f) && (there || back);
 }
 
-static void add_fault(struct gw_ring_link *link, const struct gw__fault *f)
+static void add_fault(struct gw_link_profile *link, const struct gw__fault *f)
 {
     enum { MILLION = 1000000, US = 1000 };
     uint64_t loss = (uint64_t)link->loss_ppm + f->chance;
@@ -73,10 +73,10 @@ static bool fault_has_ended(const struct fault_edges *e, size_t begin,
     return false;
 }
 
-struct gw_ring_link fault_link(const struct fault_edges *e, size_t done,
-                               unsigned from, unsigned to)
+struct gw_link_profile fault_link(const struct fault_edges *e, size_t done,
+                                  unsigned from, unsigned to)
 {
-    struct gw_ring_link link = {0};
+    struct gw_link_profile link = {0};
     for (size_t i = 0; i < done; i++)
         if (!e->edges[i].ends && fault_hits(e->edges[i].fault, from, to) &&
             !fault_has_ended(e, i, done))

@@ -37,8 +37,8 @@ struct fault_edges {
 void fault_edges(const struct gw__faults *faults, struct fault_edges *out);
 /* The effect of the first `done` edges on the link: delay, jitter, loss, down.
  */
-struct gw_ring_link fault_link(const struct fault_edges *edges, size_t done,
-                               unsigned from, unsigned to);
+struct gw_link_profile fault_link(const struct fault_edges *edges, size_t done,
+                                  unsigned from, unsigned to);
 /* Does the fault hit the link? */
 bool fault_hits(const struct gw__fault *fault, unsigned from, unsigned to);
 bool fault_is_of_links(const struct gw__fault *fault);

@@ -13,6 +13,8 @@
 #include "ringctl/sim/sim.h"
 #include "run/node/child_channel.h"
 
+#include <base/link_profile.h>
+
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@ struct schedule {
     struct fault_edges edges;
     bool servers;
     uint64_t there; /* processes at the beginning, by the schedule's numbers */
-    struct gw_ring_link before[GW__NODES_MAX][GW__NODES_MAX];
+    struct gw_link_profile before[GW__NODES_MAX][GW__NODES_MAX];
     chaos_blow *blow;
     void *context;
 };
@@ -79,7 +81,7 @@ static void read_link(struct schedule *s, const json_t *profile)
     unsigned to = from_library((unsigned)integer_of(profile, "to", 0));
     if (from >= GW__NODES_MAX || to >= GW__NODES_MAX)
         return;
-    s->before[from][to] = (struct gw_ring_link){
+    s->before[from][to] = (struct gw_link_profile){
         .delay_us = (uint32_t)integer_of(profile, "delay_us", 0),
         .jitter_us = (uint32_t)integer_of(profile, "jitter_us", 0),
         .loss_ppm = (uint32_t)integer_of(profile, "loss_ppm", 0),
@@ -154,19 +156,13 @@ static enum gw_err strike_nodes(const struct schedule *s,
     return code;
 }
 
-static bool same(const struct gw_ring_link *a, const struct gw_ring_link *b)
-{
-    return a->delay_us == b->delay_us && a->jitter_us == b->jitter_us &&
-           a->loss_ppm == b->loss_ppm && a->down == b->down;
-}
-
 static enum gw_err set_link(const struct schedule *s, unsigned from,
-                            unsigned to, const struct gw_ring_link *link,
+                            unsigned to, const struct gw_link_profile *link,
                             struct gw_error *why)
 {
     enum { MILLION = 1000000 };
     char name[40], a[16], b[16];
-    const struct gw_ring_link *before = &s->before[from][to];
+    const struct gw_link_profile *before = &s->before[from][to];
     uint32_t loss = before->loss_ppm + link->loss_ppm;
     json_t *request =
         json_pack("{sssososIsIsIsb}", "verb", "link", "from", role_of(s, from),
@@ -194,9 +190,10 @@ static enum gw_err strike_links(const struct schedule *s, size_t index,
         for (unsigned to = 0; to < GW__NODES_MAX && !code; to++) {
             if (!(s->there >> from & 1 && s->there >> to & 1))
                 continue;
-            struct gw_ring_link was = fault_link(&s->edges, index, from, to);
-            struct gw_ring_link is = fault_link(&s->edges, index + 1, from, to);
-            if (!same(&was, &is))
+            struct gw_link_profile was = fault_link(&s->edges, index, from, to);
+            struct gw_link_profile is =
+                fault_link(&s->edges, index + 1, from, to);
+            if (!gw__link_profile_equal(&was, &is))
                 code = set_link(s, from, to, &is, why);
         }
     return code;
@@ -229,7 +226,9 @@ static enum gw_err read_schedule(struct schedule *s, const char *word,
         {'s', CHAOS_SERVER, s->servers ? CHAOS_CONTROLLER_0 - CHAOS_SERVER : 0},
         {'c', CHAOS_CONTROLLER_0, CHAOS_CONTROLLERS}};
     struct sim_faults input;
-    enum gw_err code = sim_faults_read(word, groups, &input, why);
+    enum gw_err code = sim_faults_read("--faults", word, groups, &input, why);
+    if (!code)
+        code = sim_faults_timed(&input, why);
     if (!code)
         code = gw__faults_parse(input.text, input.bytes, input.name,
                                 GW__NODES_MAX, &s->faults, why);
@@ -239,7 +238,7 @@ static enum gw_err read_schedule(struct schedule *s, const char *word,
     return code;
 }
 
-static bool sleep_until(uint64_t until_ns)
+bool chaos_sleep(uint64_t until_ns)
 {
     for (uint64_t now; !interrupted && (now = gw_now_ns()) < until_ns;) {
         uint64_t ms = (until_ns - now) / 1000000 + 1;
@@ -252,7 +251,7 @@ static enum gw_err play_schedule(const struct schedule *s, struct gw_error *why)
 {
     uint64_t begin_ns = gw_now_ns();
     for (size_t i = 0; i < s->edges.count; i++) {
-        if (!sleep_until(begin_ns + s->edges.edges[i].at_ns))
+        if (!chaos_sleep(begin_ns + s->edges.edges[i].at_ns))
             return GW_OK;
         enum gw_err code = strike(s, i, why);
         if (code)

@@ -20,5 +20,7 @@ typedef enum gw_err chaos_blow(void *context, enum chaos_kind kind,
 GW_MUST_CHECK enum gw_err chaos_schedule_run(const char *word, chaos_blow *blow,
                                              void *context,
                                              struct gw_error *why);
+/* Sleeps until then. False: interrupted. */
+bool chaos_sleep(uint64_t until_ns);
 
 #endif

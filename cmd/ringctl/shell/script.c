@@ -160,3 +160,16 @@ void script_command_fini(struct script_command *command)
     command->words = NULL;
     command->count = 0;
 }
+
+char *script_quote(const char *word, char *out)
+{
+    static const char special[] = " \t\r\n;#'\"\\";
+    if (*word && !strpbrk(word, special))
+        return stpcpy(out, word);
+    *out++ = '\'';
+    for (; *word; word++)
+        out = *word == '\'' ? stpcpy(out, "'\\''") : (*out = *word, out + 1);
+    *out++ = '\'';
+    *out = 0;
+    return out;
+}

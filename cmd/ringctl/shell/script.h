@@ -40,4 +40,8 @@ enum script_next script_next(struct script *script,
                              struct script_command *command);
 void script_command_fini(struct script_command *command);
 
+/* Appends a word, in a form that script_next reads as this word, and a null
+ * byte. At most 4 * strlen(word) + 3 bytes. Returns the place of the null. */
+char *script_quote(const char *word, char *out);
+
 #endif

@@ -39,6 +39,8 @@ static int run_with_location(const struct script_command *command,
                              const struct script_options *o)
 {
     char location[PATH_MAX + 16];
+    if (!o->name)
+        return script_run_command(command, NULL);
     if (!o->by_command) {
         snprintf(location, sizeof location, "%s:%u", o->name, command->line);
         return script_run_command(command, location);
@@ -58,14 +60,39 @@ static bool goes_on(int status, const struct script_options *o)
     return !interrupted && !session_quit && (status == 0 || o->keep_going);
 }
 
+/* The first command that is sure to fail, such as a wait with an unknown name;
+ * `command` is for the caller to free then. */
+static bool find_failing(struct script s, struct script_command *command)
+{
+    while (script_next(&s, command) == SCRIPT_COMMAND) {
+        if (tool_line_fails(command->count, command->words))
+            return true;
+        script_command_fini(command);
+    }
+    return false;
+}
+
+int script_check(const struct script *script,
+                 const struct script_options *options)
+{
+    struct script_command command;
+    if (options->keep_going || !find_failing(*script, &command))
+        return 0;
+    int status = run_with_location(&command, options);
+    script_command_fini(&command);
+    return status;
+}
+
 /* Runs the complete commands in s->text, and moves past them; *next is the
  * reason for stopping. */
 static int run_commands(struct script *s, const struct script_options *o,
                         enum script_next *next, unsigned *line)
 {
     struct script_command command;
-    int first = 0;
-    do {
+    int first = script_check(s, o);
+    *next = SCRIPT_END;
+    *line = s->line;
+    while (goes_on(first, o)) {
         struct script before = *s;
         *next = script_next(s, &command);
         *line = command.line;
@@ -76,7 +103,7 @@ static int run_commands(struct script *s, const struct script_options *o,
         int status = run_with_location(&command, o);
         script_command_fini(&command);
         first = first ? first : status;
-    } while (goes_on(first, o));
+    }
     return first;
 }
 

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * See session.h. A second Ctrl-C ends the process at once, so the data for the
- * signal handler is kept ready: the pids of the supervisors, each of which
- * takes its run down on SIGTERM.
+ * signal handler is kept ready: a pidfd of each supervisor, which takes its run
+ * down on SIGTERM. It names this process even after the pid was given away.
  */
 #include "session.h"
 
 #include "ringctl/request.h"
 #include "run/supervisor/supervisor.h"
+#include "script.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { OWNED_MAX = 64, TYPED_MAX = 512 };
 
@@ -24,9 +27,14 @@ static char typed[TYPED_MAX];
 static struct rpc_client *connection;
 static bool lasting;
 
+static struct {
+    int count; /* 0: session_line has returned it */
+    char *const *words;
+} command;
+
 static struct owned {
     char run[RUN_NAME_MAX];
-    volatile pid_t supervisor; /* 0: gone, or kept */
+    volatile int process; /* pidfd of the supervisor; -1: gone, or kept */
 } owned[OWNED_MAX];
 static volatile int owned_count;
 
@@ -36,11 +44,24 @@ const struct option_spec session_options[] = {
     {0},
 };
 
+/* False: the run has ended. */
+static bool terminate(const struct owned *o)
+{
+    return syscall(SYS_pidfd_send_signal, o->process, SIGTERM, NULL, 0) == 0;
+}
+
 static void abandon(void)
 {
     for (int i = 0; i < owned_count; i++)
-        if (owned[i].supervisor)
-            kill(owned[i].supervisor, SIGTERM);
+        (void)terminate(&owned[i]);
+}
+
+static void disown(struct owned *o)
+{
+    int process = o->process;
+    o->process = -1;
+    if (process >= 0)
+        close(process);
 }
 
 void session_begin(void)
@@ -59,6 +80,8 @@ void session_type(int count, char *const *words)
 {
     size_t used = 0;
     *typed = 0;
+    command.count = count;
+    command.words = words;
     for (int i = 0; i < count && used < sizeof typed; i++)
         used += (size_t)snprintf(typed + used, sizeof typed - used, "%s%s",
                                  i ? " " : "", words[i]);
@@ -67,6 +90,50 @@ void session_type(int count, char *const *words)
 const char *session_typed(void)
 {
     return typed;
+}
+
+/* The word that is the command, by its full name: the first one that means
+ * one, since options may precede it. *at: its index; the count if there is none.
+ */
+static const char *find_command(int *at)
+{
+    const struct command *found;
+    struct gw_error why;
+    for (*at = 0; *at < command.count; ++*at)
+        if (!command_find(command.words[*at], &found, &why))
+            return found->name;
+    return NULL;
+}
+
+/* How many words are about this run, from this one on. */
+static int count_local(const char *word)
+{
+    if (strcmp(word, "--run") == 0)
+        return 2;
+    return strncmp(word, "--run=", 6) == 0 || strcmp(word, "--keep") == 0;
+}
+
+char *session_line(void)
+{
+    size_t room = 64;
+    int at, count = command.count;
+    const char *verb = find_command(&at);
+    command.count = 0;
+    for (int i = 0; i < count; i++)
+        room += 4 * strlen(command.words[i]) + 4;
+    char *line = verb ? malloc(room) : NULL, *end = line;
+    if (!line)
+        return NULL;
+    end = stpcpy(end, verb);
+    for (int i = 0; i < count; i++) {
+        int local = i == at ? 1 : count_local(command.words[i]);
+        i += local ? local - 1 : 0;
+        if (local)
+            continue;
+        *end++ = ' ';
+        end = script_quote(command.words[i], end);
+    }
+    return line;
 }
 
 const char *session_run_named(void)
@@ -110,7 +177,7 @@ void session_started(const char *run, pid_t supervisor, bool keep)
         return;
     struct owned *o = &owned[owned_count];
     snprintf(o->run, sizeof o->run, "%s", run);
-    o->supervisor = supervisor;
+    o->process = (int)syscall(SYS_pidfd_open, supervisor, 0);
     owned_count++;
 }
 
@@ -118,31 +185,34 @@ void session_stopped(const char *run)
 {
     for (int i = 0; i < owned_count; i++)
         if (strcmp(owned[i].run, run) == 0)
-            owned[i].supervisor = 0;
+            disown(&owned[i]);
     if (strcmp(current, run) == 0)
         *current = 0;
     session_disconnect();
 }
 
-/* A run that has already ended needs no request. */
-static void take_down(struct owned *o)
+static enum gw_err request_end(const char *run, struct gw_error *why)
 {
     struct rpc_client *client;
-    struct gw_error why;
-    json_t *answer;
-    if (rpc_client_open(o->run, &client, &why))
-        return;
+    json_t *answer = NULL;
+    if (rpc_client_open(run, &client, why))
+        return why->code;
     enum gw_err code = rpc_client_do(client, json_pack("{ss}", "verb", "down"),
-                                     answer_timeout_ns(), &answer, &why);
+                                     answer_timeout_ns(), &answer, why);
     rpc_client_close(&client);
-    if (code && code != GW_EUNREACH) {
-        kill(o->supervisor, SIGTERM);
-        complain(&why);
-        return;
-    }
     json_decref(answer);
-    fprintf(stderr, "ringctl: run %s has been ended (up --keep keeps it)\n",
-            o->run);
+    return code == GW_EUNREACH ? GW_OK : code; /* it ended without an answer */
+}
+
+/* When the request fails, as after a signal, SIGTERM ends the run. */
+static void take_down(const struct owned *o)
+{
+    struct gw_error why;
+    if (!request_end(o->run, &why))
+        fprintf(stderr, "ringctl: run %s has been ended (up --keep keeps it)\n",
+                o->run);
+    else if (terminate(o))
+        complain(&why);
 }
 
 void session_end(void)
@@ -152,8 +222,8 @@ void session_end(void)
     fflush(stdout);
     session_disconnect();
     interrupted = 0; /* else the wait for an answer would end at once */
-    for (int i = owned_count; i-- > 0;)
-        if (owned[i].supervisor)
+    for (int i = owned_count; i-- > 0; disown(&owned[i]))
+        if (owned[i].process >= 0)
             take_down(&owned[i]);
     owned_count = 0;
     lasting = false;

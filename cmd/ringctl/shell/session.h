@@ -24,6 +24,10 @@ void session_end(void);
 /* Keeps the words of the command that is about to run. */
 void session_type(int count, char *const *words);
 const char *session_typed(void);
+/* The same as a line of a script that repeats the command in another run:
+ * without --run and --keep. Once per command: NULL after the first call, or
+ * without memory. The caller frees it. */
+char *session_line(void);
 
 /* The name of the current run; NULL: the newest. */
 const char *session_run(void);

@@ -105,15 +105,31 @@ static bool is_complete(const char *text)
     return next != SCRIPT_OPEN;
 }
 
+/* Asks for the node that the command lacks, if any. Returns the exit status. */
+static int run_after_question(const struct script_command *command)
+{
+    char question[SHELL_QUESTION], usual[SHELL_NODE];
+    if (!shell_question(command, question, usual))
+        return script_run_command(command, NULL);
+    if (read_line(question) != READ)
+        return 1;
+    char *words[] = {command->words[0], *typed ? typed : usual, NULL};
+    struct script_command whole = {.words = words, .count = *words[1] ? 2 : 1};
+    int status = script_run_command(&whole, NULL);
+    free(typed);
+    return status;
+}
+
 /* Stops at the first failure, as a script does. */
 static void run_text(const char *text)
 {
     struct script_command command;
     struct script script = {.text = text, .line = 1};
-    int status = 0;
+    const struct script_options typed_here = {.name = NULL};
+    int status = script_check(&script, &typed_here);
     while (!session_quit && !status && !interrupted &&
            script_next(&script, &command) == SCRIPT_COMMAND) {
-        status = script_run_command(&command, NULL);
+        status = run_after_question(&command);
         script_command_fini(&command);
     }
     end_requested |= interrupted && interrupted != SIGINT;
@@ -168,6 +184,7 @@ int shell_interact(void)
 {
     rl_readline_name = "ringctl";
     rl_catch_signals = 0;
+    person_types = is_screen(STDOUT_FILENO);
     shell_complete_begin();
     shell_history_begin();
     printf("ringctl %s: \"help\" lists the verbs, Tab completes, Ctrl-D "

@@ -14,16 +14,20 @@ struct sim_faults {
     const char *name; /* in errors; NULL: schedules are drawn from the seed */
     char *text;
     size_t bytes;
+    bool by_op;      /* some are at a place in the work */
     uint64_t end_ns; /* end of the last fault, or begin of a permanent one */
 };
 
-/* `word` is the name of a file, or faults separated by semicolons; NULL: none
+/* `option` is named in errors. `word` is the name of a file, or faults separated by semicolons; NULL: none
  * was given. Names of nodes are those of `groups`. Reports the errors that do
  * not depend on the network. */
-GW_MUST_CHECK enum gw_err sim_faults_read(const char *word,
+GW_MUST_CHECK enum gw_err sim_faults_read(const char *option, const char *word,
                                           const struct simcluster_group *groups,
                                           struct sim_faults *faults,
                                           struct gw_error *why);
+/* GW_ENOTSUP: some are at a place in the work instead of a time. */
+GW_MUST_CHECK enum gw_err sim_faults_timed(const struct sim_faults *faults,
+                                           struct gw_error *why);
 void sim_faults_fini(struct sim_faults *faults);
 /* The schedule of `seed`: the given one, or a random one. */
 GW_MUST_CHECK enum gw_err sim_faults_of(const struct sim_faults *input,

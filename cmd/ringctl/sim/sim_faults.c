@@ -57,7 +57,7 @@ static uint64_t end_of(const struct gw__faults *faults)
     return end_ns;
 }
 
-enum gw_err sim_faults_read(const char *word,
+enum gw_err sim_faults_read(const char *option, const char *word,
                             const struct simcluster_group *groups,
                             struct sim_faults *faults, struct gw_error *why)
 {
@@ -65,7 +65,7 @@ enum gw_err sim_faults_read(const char *word,
     *faults = (struct sim_faults){0};
     if (!word)
         return GW_OK;
-    faults->name = is_inline(word) ? "--faults" : word;
+    faults->name = is_inline(word) ? option : word;
     faults->text = malloc(TEXT_MAX);
     if (!faults->text)
         return gw_fail(why, GW_ENOMEM, "a fault schedule");
@@ -78,7 +78,20 @@ enum gw_err sim_faults_read(const char *word,
     enum gw_err err = gw__faults_parse(
         faults->text, faults->bytes, faults->name, GW__NODES_MAX, &parsed, why);
     faults->end_ns = end_of(&parsed);
+    for (size_t i = 0; i < parsed.count; i++)
+        faults->by_op |= parsed.items[i].by_op;
     return err;
+}
+
+enum gw_err sim_faults_timed(const struct sim_faults *faults,
+                             struct gw_error *why)
+{
+    return faults->by_op
+               ? gw_fail(why, GW_ENOTSUP,
+                         "%.200s: \"at op\" is only possible in a run with up "
+                         "--lockstep; give times here",
+                         faults->name)
+               : GW_OK;
 }
 
 void sim_faults_fini(struct sim_faults *faults)

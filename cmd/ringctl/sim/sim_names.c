@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Names of nodes in fault schedules: "crash s1", where the simulator counts all
- * nodes of a world in one row. A name becomes its number in as many letters
+ * nodes of a cluster in one row. A name becomes its number in as many letters
  * ("s1": "03"), so that an error still names the right column.
  */
 #include "sim.h"

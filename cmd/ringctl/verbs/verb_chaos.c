@@ -18,7 +18,6 @@
 #include "run/target.h"
 
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,17 +315,6 @@ static enum gw_err act(struct output *output, const struct chaos_action *a,
     return code;
 }
 
-/* False: interrupted, or the end comes first. */
-static bool sleep_until(uint64_t until_ns, uint64_t end_ns)
-{
-    uint64_t stop_ns = until_ns < end_ns ? until_ns : end_ns;
-    for (uint64_t now; !interrupted && (now = gw_now_ns()) < stop_ns;) {
-        uint64_t ms = (stop_ns - now) / 1000000 + 1;
-        poll(NULL, 0, ms < 1000 ? (int)ms : 1000);
-    }
-    return !interrupted && until_ns < end_ns;
-}
-
 static enum gw_err undo(struct chaos *chaos, struct output *output,
                         uint64_t begin_ns, struct gw_error *why)
 {
@@ -349,7 +337,8 @@ static enum gw_err rage(struct chaos *chaos, struct output *output,
         struct chaos before = *chaos;
         chaos_next(chaos, &action);
         progress("chaos: next is %s %u", chaos_word(action.kind), action.node);
-        if (!sleep_until(begin_ns + action.at_ns, begin_ns + for_ns)) {
+        uint64_t at_ns = action.at_ns < for_ns ? action.at_ns : for_ns;
+        if (!chaos_sleep(begin_ns + at_ns) || at_ns == for_ns) {
             *chaos = before; /* undo the action that was not executed */
             break;
         }

@@ -19,7 +19,7 @@ static json_t *find_status(const char *name, bool *lives)
     json_t *status;
     *lives = rpc_client_open(name, &client, &why) == GW_OK;
     if (!*lives)
-        return runs_read(name, "summary.json");
+        return runs_summary(name);
     enum gw_err code =
         rpc_client_status(client, answer_timeout_ns(), &status, &why);
     rpc_client_close(&client);
@@ -41,10 +41,12 @@ static void print_row(struct output *output, const char *name)
 {
     bool lives;
     json_t *status = find_status(name, &lives);
+    const char *state = text_of(status, "state", "?");
+    bool died = strcmp(state, "died") == 0;
     json_t *start = runs_read(name, "run.json");
     const union value row[FIELDS] = {
         {.text = name},
-        {.text = lives ? text_of(status, "state", "?") : "ended"},
+        {.text = lives || died ? state : "ended"},
         {.integer = lives ? integer_of(status, "alive", 0) : 0},
         {.integer = integer_of(status, "epoch", 0)},
         {.integer = integer_of(status, "step", 0)},

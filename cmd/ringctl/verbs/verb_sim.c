@@ -6,8 +6,8 @@
  * and late. A seed determines the schedule: the same words give the same
  * numbers everywhere. The invariants are checked after each input.
  *
- * Each kind of cluster is a world (simcluster/common/kind.h, which also
- * explains how to add one). Several seeds make one record, of sums and means,
+ * simcluster/common/kind.h declares a kind of cluster, and explains how to add
+ * one. Several seeds make one record, of sums and means,
  * or with --each one row per seed; it stops at the first that violates a rule.
  */
 #include "common/command.h"
@@ -85,9 +85,9 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* The fields of every world, before and after its own. */
+/* The fields of every kind of cluster, before and after its own. */
 static const struct field first_fields[] = {
-    {"world", NULL, FIELD_TEXT, 0, false},
+    {"cluster", NULL, FIELD_TEXT, 0, false},
     {"seed", NULL, FIELD_INTEGER, 0, false},
     {"seeds", NULL, FIELD_INTEGER, 0, false},
     {"nodes", NULL, FIELD_INTEGER, 0, false},
@@ -147,7 +147,7 @@ static enum gw_err find_kind(const char *name,
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
                  sim_kinds[i]->name);
     }
-    return gw_fail(why, GW_EINVAL, "unknown world \"%.40s\"; use %s", name,
+    return gw_fail(why, GW_EINVAL, "unknown cluster \"%.40s\"; use %s", name,
                    known);
 }
 
@@ -180,7 +180,9 @@ static enum gw_err prepare_run(struct sim_run *run, const char *name,
     resolved.calm = faults_word != NULL;
     if (run->kind->groups)
         run->kind->groups(&resolved, run->groups);
-    if (sim_faults_read(faults_word, run->groups, &run->user_faults, why))
+    if (sim_faults_read("--faults", faults_word, run->groups, &run->user_faults,
+                        why) ||
+        sim_faults_timed(&run->user_faults, why))
         return why->code;
     if (suspicion &&
         gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &run->suspicion, why))

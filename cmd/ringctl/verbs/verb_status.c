@@ -112,15 +112,17 @@ static void notes_for_people(struct output *output, const json_t *s)
              text_of(s, "state", "?"), integer_of(s, "epoch", 0),
              integer_of(s, "alive", 0));
     output_note_text(output, "state", text);
+    if (text_of(s, "error", NULL))
+        output_note_text(output, "error", text_of(s, "error", NULL));
     if (json_object_get(s, "slots"))
         note_ps_members(output, s);
     else
         note_ring(output, s);
     if (!isnan(real_of(s, "loss")))
         snprintf(loss, sizeof loss, ", loss %.6g", real_of(s, "loss"));
-    if (json_object_get(s, "units_per_second"))
+    if (json_object_get(s, "items_per_second"))
         snprintf(rate, sizeof rate, " (%.1f/s)",
-                 real_of(s, "units_per_second"));
+                 real_of(s, "items_per_second"));
     snprintf(text, sizeof text,
              "step %" PRId64 ", %s %" PRId64 "%s%s, %" PRId64 " lost, %" PRId64
              " doubled",
@@ -142,8 +144,8 @@ static void notes_for_programs(struct output *output, const json_t *s)
         output_note_integer(output, names[i], integer_of(s, names[i], 0));
     if (!json_object_get(s, "slots"))
         return;
-    output_note_real(output, "units_per_second",
-                     real_of(s, "units_per_second"));
+    output_note_real(output, "items_per_second",
+                     real_of(s, "items_per_second"));
     output_note_text(output, "placement", text_of(s, "placement", NULL));
     output_note_real(output, "uneven", real_of(s, "uneven"));
 }
@@ -285,7 +287,7 @@ static enum gw_err find_status(json_t **status, struct gw_error *why)
     enum gw_err code = request_status(status, why);
     if (code != GW_EUNREACH)
         return code;
-    *status = runs_read(session_run(), "summary.json");
+    *status = runs_summary(session_run());
     return *status ? GW_OK : code;
 }
 

@@ -9,6 +9,7 @@
 #include "ringctl/request.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/session.h"
+#include "ringctl/sim/sim.h"
 #include "task.h"
 
 #include <ctype.h>
@@ -23,7 +24,7 @@ enum { RANKS_DEFAULT = 4 };
 static const char *name, *wire = "shm";
 static unsigned controllers = 1, workers, servers, replicas, slots;
 static const char *restore, *topo, *placement, *slot_weights;
-static const char *suspicion;
+static const char *suspicion, *lockstep;
 static uint64_t pace_ns;
 static bool keep;
 
@@ -58,6 +59,10 @@ static const struct option_spec options[] = {
      "Set the delays and rates of the links from this topology.", NULL},
     {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
      "Use this plug-in for suspicion in the ring.", NULL},
+    {"lockstep", 0, OPTION_TEXT, &lockstep, "FAULTS",
+     "Inject the faults of a file or text at ops instead of times, so that the "
+     "run repeats exactly; or none.",
+     NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport: shm, ipc or tcp.",
      "shm|ipc|tcp"},
     KEY_OPTION,
@@ -212,8 +217,21 @@ static int run_up(int operand_count, char **operands)
         return complain_with(
             GW_EINVAL, "--replicas %u: only %u servers; use at most that many",
             replicas, servers);
+    static const struct simcluster_group members[SIMCLUSTER_GROUPS] = {
+        {'w', 0, RUN_RANKS_MAX}};
+    struct sim_faults schedule;
+    if (sim_faults_read("--lockstep", lockstep, members, &schedule, &why)) {
+        sim_faults_fini(&schedule);
+        return complain(&why);
+    }
+    run.lockstep = schedule.text;
     progress("starting %u nodes", run.ranks + run.servers);
-    if (supervisor_start(&run, &why))
+    char *line = session_line();
+    run.line = line;
+    enum gw_err code = supervisor_start(&run, &why);
+    free(line);
+    sim_faults_fini(&schedule);
+    if (code)
         return complain(&why);
     session_started(run.run, run.supervisor, keep);
     int status = print_run(run.run, run.seed);

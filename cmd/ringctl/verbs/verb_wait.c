@@ -13,26 +13,39 @@
 
 enum { TEXT_MAX = 512 };
 
-/* The operands, joined by blanks, are the condition. NULL: it is invalid, which
- * was reported; *status is the exit status. */
-static json_t *condition_request(const char *verb, int count, char **words,
-                                 int *status)
+/* The operands, joined by blanks, are the condition. */
+static enum gw_err read_condition(int count, char **words, char text[TEXT_MAX],
+                                  struct gw_error *why)
 {
-    char text[TEXT_MAX];
     struct condition *condition;
-    struct gw_error why;
     size_t used = 0;
     for (int i = 0; i < count && used < TEXT_MAX; i++)
         used += (size_t)snprintf(text + used, TEXT_MAX - used, "%s%s",
                                  i ? " " : "", words[i]);
-    enum gw_err code =
-        used < TEXT_MAX ? condition_parse(text, &condition, &why)
-                        : gw_fail(&why, GW_EINVAL, "the condition is too long");
-    if (code) {
+    if (used >= TEXT_MAX)
+        return gw_fail(why, GW_EINVAL, "the condition is too long");
+    enum gw_err code = condition_parse(text, &condition, why);
+    condition_destroy(&condition);
+    return code;
+}
+
+static enum gw_err check_condition(int count, char **words,
+                                   struct gw_error *why)
+{
+    char text[TEXT_MAX];
+    return read_condition(count, words, text, why);
+}
+
+/* NULL: it is invalid, which was reported; *status is the exit status. */
+static json_t *condition_request(const char *verb, int count, char **words,
+                                 int *status)
+{
+    char text[TEXT_MAX];
+    struct gw_error why;
+    if (read_condition(count, words, text, &why)) {
         *status = complain(&why);
         return NULL;
     }
-    condition_destroy(&condition);
     json_t *request = json_pack("{ssss}", "verb", verb, "condition", text);
     if (!request)
         *status = complain_with(GW_EINVAL, "the condition is not valid UTF-8");
@@ -79,6 +92,7 @@ const struct command command_wait = {
                 "ringctl wait done\n",
     .operands_min = 1,
     .operands_max = 64,
+    .check = check_condition,
     .run = run_wait,
 };
 
@@ -97,5 +111,6 @@ const struct command command_expect = {
     .examples = "ringctl expect 'lost==0 && doubled==0'\n",
     .operands_min = 1,
     .operands_max = 64,
+    .check = check_condition,
     .run = run_expect,
 };

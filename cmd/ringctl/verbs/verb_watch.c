@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,9 +28,7 @@ static const struct option_spec options[] = {
 
 static bool on_terminal(void)
 {
-    const char *kind = getenv("TERM");
-    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && kind && *kind &&
-           strcmp(kind, "dumb") != 0;
+    return is_terminal(STDIN_FILENO) && is_screen(STDOUT_FILENO);
 }
 
 /* ---- plain lines ---- */

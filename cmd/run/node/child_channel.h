@@ -17,6 +17,7 @@
 #ifndef CHILD_CHANNEL_H
 #define CHILD_CHANNEL_H
 
+#include "run/lockstep.h"
 #include "run/supervisor/supervisor.h"
 
 #include <cluster/controller/controller.h>
@@ -93,7 +94,7 @@ struct desired_state {
     } directive;
     /* Of the links to the child, by node; and, for a controller, the links from
      * it that are down, as bits. */
-    struct gw_ring_link links[GW_RING_NODES];
+    struct gw_link_profile links[GW_RING_NODES];
     uint64_t severed;
     struct gw__order order; /* of the ring */
 };
@@ -110,6 +111,9 @@ struct child_config {
     char wire[8];
     /* of a member of a ring */
     char suspicion[FILE_MAX]; /* ""; a plug-in */
+    bool lockstep;            /* after the work no more ops, and these holds: */
+    unsigned hold_count;
+    struct gw_ring_hold holds[LOCKSTEP_MAX];
     /* of a server */
     char restore[FILE_MAX];   /* ""; a snapshot to begin from */
     char straggler[FILE_MAX]; /* ""; a plug-in */

@@ -55,13 +55,7 @@ static void obey(void *context, const struct desired_state *desired)
         child_channel_known("a controller");
     keeper->described = desired->describe;
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
-        const struct gw_ring_link *link = &desired->links[n];
-        const struct gw__link_profile profile = {.delay_us = link->delay_us,
-                                                 .jitter_us = link->jitter_us,
-                                                 .rate = link->rate,
-                                                 .loss_ppm = link->loss_ppm,
-                                                 .down = link->down};
-        gw__link_profiles_set(keeper->profiles, n, &profile);
+        gw__link_profiles_set(keeper->profiles, n, &desired->links[n]);
         if (keeper->controller && changed >> n & 1)
             gw__controller_cut(keeper->controller, n,
                                desired->severed >> n & 1);
@@ -115,8 +109,7 @@ static enum gw_err start_controller(struct keeper *keeper, struct gw_error *why)
         .directory = child_config->directory,
         .channel = {.node = CONTROLLER_NODE - child_config->number,
                     .endpoint = endpoint,
-                    .token = child_config->token,
-                    .key_file = key_file(),
+                    .security = {child_config->token, key_file(), false},
                     .profiles = keeper->profiles},
         .events = event_queue_sink(keeper->queue),
     };

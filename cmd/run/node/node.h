@@ -72,7 +72,6 @@ struct node_addresses {
 };
 void node_addresses_of(const struct child_config *config,
                        struct node_addresses *addresses);
-struct gw_ps_link ps_link_of(const struct gw_ring_link *link);
 
 /* node_begin.c */
 /* How to begin a life. */

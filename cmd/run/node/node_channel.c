@@ -7,6 +7,7 @@
 #include "node.h"
 
 #include <base/clock.h>
+#include <base/link_profile.h>
 #include <base/thread.h>
 
 #include <errno.h>
@@ -28,24 +29,15 @@ struct poster {
 
 /* ---- orders ---- */
 
-static bool same_link(const struct gw_ring_link *a,
-                      const struct gw_ring_link *b)
-{
-    return a->delay_us == b->delay_us && a->jitter_us == b->jitter_us &&
-           a->rate == b->rate && a->loss_ppm == b->loss_ppm &&
-           a->down == b->down;
-}
-
 static void set_link(struct node *node, unsigned from,
-                     const struct gw_ring_link *link)
+                     const struct gw_link_profile *link)
 {
-    const struct gw_ps_link same = ps_link_of(link);
     if (node->ring)
         gw_ring_emulate_link(node->ring, from, link);
     if (node->ps)
-        gw_ps_link(node->ps, from, &same);
+        gw_ps_emulate_link(node->ps, from, link);
     if (node->server)
-        gw_ps_server_link(node->server, from, &same);
+        gw_ps_server_emulate_link(node->server, from, link);
 }
 
 static void pace(struct node *node, uint64_t ns)
@@ -113,7 +105,7 @@ static void obey(void *context, const struct desired_state *desired)
     pthread_mutex_lock(&node->lock);
     struct desired_state *old = &node->desired;
     for (unsigned n = 0; n < GW_RING_NODES; n++)
-        if (!same_link(&old->links[n], &desired->links[n]))
+        if (!gw__link_profile_equal(&old->links[n], &desired->links[n]))
             set_link(node, n, &desired->links[n]);
     if (old->pace_ns != desired->pace_ns)
         pace(node, desired->pace_ns);

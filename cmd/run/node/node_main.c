@@ -52,15 +52,6 @@ void node_addresses_of(const struct child_config *config,
                                   addresses->controllers[c]);
 }
 
-struct gw_ps_link ps_link_of(const struct gw_ring_link *link)
-{
-    return (struct gw_ps_link){.delay_us = link->delay_us,
-                               .jitter_us = link->jitter_us,
-                               .rate = link->rate,
-                               .loss_ppm = link->loss_ppm,
-                               .down = link->down};
-}
-
 /* ---- the process ---- */
 
 static enum gw_err init(struct node *node, struct gw_error *why)

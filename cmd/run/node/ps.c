@@ -11,12 +11,6 @@
 /* How many keys are fetched at once. */
 enum { FETCH_FLOATS = 1 << 18 };
 
-void ps_links(const struct desired_state *desired, struct gw_ps_link *links)
-{
-    for (unsigned n = 0; n < GW_PS_NODES; n++)
-        links[n] = ps_link_of(&desired->links[n]);
-}
-
 void ps_rejoin(struct node *node, const struct gw_error *why)
 {
     pthread_mutex_lock(&node->lock);

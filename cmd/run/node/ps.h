@@ -16,7 +16,6 @@
 
 /* ---- ps.c ---- */
 
-void ps_links(const struct desired_state *desired, struct gw_ps_link *links);
 /* It was declared dead: starts another incarnation. */
 void ps_rejoin(struct node *node, const struct gw_error *why);
 

@@ -42,7 +42,6 @@ static enum gw_err start_server(void *context,
     const struct child_config *child_config = &node->config;
     struct settings settings;
     struct node_addresses addresses;
-    struct gw_ps_link links[GW_PS_NODES];
     struct gw_ps_server *server;
     const char *model = *desired->work.model ? desired->work.model : NULL;
     enum gw_err code =
@@ -62,9 +61,8 @@ static enum gw_err start_server(void *context,
     config->straggler = policy ? policy->straggler : NULL;
     config->context = node;
     config->on_status = on_status;
-    config->links = links;
+    config->links = desired->links;
     config->pace_ns = desired->pace_ns;
-    ps_links(desired, links);
     node_addresses_of(child_config, &addresses);
     for (unsigned c = 0; c < child_config->controllers; c++) {
         config->controllers[c] = CONTROLLER_NODE - c;

@@ -45,7 +45,6 @@ static enum gw_err try_to_connect(void *context,
     struct ps_worker *w = context;
     const struct child_config *child_config = &w->node->config;
     struct node_addresses addresses;
-    struct gw_ps_link links[GW_PS_NODES];
     struct gw_ps_config config = w->settings.worker;
     config.node = node_number(child_config);
     config.aggregator_node = AGGREGATOR_NODE;
@@ -58,9 +57,8 @@ static enum gw_err try_to_connect(void *context,
     config.connect_ms =
         desired_state_has_cut(desired) ? CUT_CONNECT_MS : CONNECT_MS;
     config.events = event_queue_sink(w->node->queue);
-    config.links = links;
+    config.links = desired->links;
     config.pace_ns = desired->pace_ns;
-    ps_links(desired, links);
     node_addresses_of(child_config, &addresses);
     for (unsigned c = 0; c < child_config->controllers; c++) {
         config.controllers[c] = CONTROLLER_NODE - c;

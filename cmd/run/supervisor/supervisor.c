@@ -12,6 +12,7 @@
  *
  * One thread, one poll. Read on in supervisor_parts.h.
  */
+#include "supervisor_experiment.h"
 #include "supervisor_parts.h"
 
 #include "common/command.h"
@@ -131,6 +132,7 @@ static enum gw_err write_papers(struct run *run, struct gw_error *why)
         "controllers", (int)controllers_all(run), "wire",
         o->wire ? o->wire : "shm", "pid", (json_int_t)getpid());
     child_channel_endpoint(run->token, "run", endpoint);
+    commands_begin(run);
     return run_folder_publish(&run->folder, facts, endpoint, why);
 }
 
@@ -168,6 +170,11 @@ static enum gw_err begin_run(struct run *run, struct gw_error *why)
         code = run_folder_log(&run->folder, why);
     if (!code && getrandom(&run->token, sizeof run->token, 0) < 0)
         code = gw_fail_errno(why, "random numbers");
+    if (code)
+        return code;
+    if (run->options.lockstep)
+        code = lockstep_parse(run->options.lockstep, run->options.ranks,
+                              &run->lockstep, why);
     if (code)
         return code;
     run->pace_ns = run->options.pace_ns;
@@ -294,6 +301,7 @@ static void run_turn(struct run *run)
     receive_children(run);
     control_suspect(run);
     children_start_awaited(run);
+    lockstep_update(run);
     serve_requests(run);
     events_subscriptions(run);
     check_formation(run);
@@ -313,6 +321,7 @@ static void end_run(struct run *run)
 {
     run->ending = true;
     json_t *status = run->control ? status_json(run) : json_object();
+    commands_end(run);
     children_end(run);
     control_stop(run);
     if (run->rpc.events)
@@ -332,7 +341,7 @@ static void end_run(struct run *run)
         close(run->folder.fd);
 }
 
-int supervisor_main(int argc, char **argv)
+static int supervisor_main(int argc, char **argv)
 {
     static struct run run;
     (void)argc;

@@ -70,6 +70,7 @@ struct run_options {
     uint64_t seed;
     uint64_t pace_ns;
     const char *command; /* as typed, for run.json; NULL: "" */
+    const char *line;    /* as a line of a script, for `commands`; NULL: none */
     struct work_options work;
     /* Of parameter servers. */
     unsigned servers;         /* 0: a ring */
@@ -83,6 +84,8 @@ struct run_options {
     const char *topo;
     /* A plug-in for suspicion in a ring; NULL: none. */
     const char *suspicion;
+    const char *lockstep; /* a schedule of faults (run/lockstep.h); NULL: time
+                             decides */
     /* Output: the run's name and its process. */
     char run[RUN_NAME_MAX];
     pid_t supervisor;
@@ -104,7 +107,6 @@ bool internal_main(int argc, char **argv, int *status);
 #define SUPERVISOR_WORD "--internal-supervisor"
 #define NODE_WORD       "--internal-node"
 #define CONTROLLER_WORD "--internal-controller"
-int supervisor_main(int argc, char **argv);
 int node_main(int argc, char **argv);
 int controller_main(int argc, char **argv);
 

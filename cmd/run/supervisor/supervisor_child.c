@@ -192,6 +192,9 @@ static void make_child_config(const struct run *run, const struct child *child,
     if (run->options.restore)
         snprintf(config->restore, sizeof config->restore, "%s",
                  run->options.restore);
+    config->lockstep = run->options.lockstep != NULL;
+    config->hold_count = run->lockstep.count;
+    memcpy(config->holds, run->lockstep.holds, sizeof config->holds);
     snprintf(config->wire, sizeof config->wire, "%s",
              run->options.wire ? run->options.wire : "shm");
     snprintf(config->directory, sizeof config->directory, "%.4000s/c%u",

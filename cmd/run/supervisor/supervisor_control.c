@@ -97,8 +97,7 @@ static enum gw_err start_inside(struct run *run, struct gw_error *why)
         .directory = directory,
         .channel = {.node = CONTROLLER_NODE,
                     .endpoint = endpoint,
-                    .token = run->token,
-                    .key_file = key_file(),
+                    .security = {run->token, key_file(), false},
                     .profiles = control->profiles},
         .context = control,
         .on_leader = on_leader,
@@ -118,15 +117,14 @@ static enum gw_err start_processes(struct run *run, struct gw_error *why)
 static enum gw_err init_observer(struct run *run, struct gw_error *why)
 {
     char own[ENDPOINT_MAX], endpoints[GW__CLIENT_CONTROLLERS][ENDPOINT_MAX];
-    struct gw__session_config config = {.node = OBSERVER_NODE,
-                                        .role = GW__OBSERVER,
-                                        .endpoint = own,
-                                        .token = run->token,
-                                        .key_file = key_file(),
-                                        .controller_count =
-                                            controllers_all(run),
-                                        .context = run->control,
-                                        .on_notification = on_notification};
+    struct gw__session_config config = {
+        .node = OBSERVER_NODE,
+        .role = GW__OBSERVER,
+        .endpoint = own,
+        .security = {run->token, key_file(), false},
+        .controller_count = controllers_all(run),
+        .context = run->control,
+        .on_notification = on_notification};
     child_channel_endpoint_of(run->token, OBSERVER_NODE, own);
     for (unsigned c = 0; c < config.controller_count; c++) {
         child_channel_endpoint_of(run->token, CONTROLLER_NODE - c,
@@ -348,16 +346,9 @@ void control_set_links(struct run *run)
     struct control *control = run->control;
     if (!control || !control->inside)
         return;
-    for (unsigned n = 0; n < GW_RING_NODES; n++) {
-        const struct gw_ring_link *link =
-            &run->links.profiles[n][CONTROLLER_NODE];
-        const struct gw__link_profile profile = {.delay_us = link->delay_us,
-                                                 .jitter_us = link->jitter_us,
-                                                 .rate = link->rate,
-                                                 .loss_ppm = link->loss_ppm,
-                                                 .down = link->down};
-        gw__link_profiles_set(control->profiles, n, &profile);
-    }
+    for (unsigned n = 0; n < GW_RING_NODES; n++)
+        gw__link_profiles_set(control->profiles, n,
+                              &run->links.profiles[n][CONTROLLER_NODE]);
 }
 
 bool control_status(const struct run *run, unsigned number,

@@ -4,6 +4,8 @@
  */
 #include "supervisor_links.h"
 
+#include <base/link_profile.h>
+
 #include <string.h>
 
 enum { MILLION = 1000000 };
@@ -11,12 +13,6 @@ enum { MILLION = 1000000 };
 const char links_passed_by[] =
     "with aggregate=1 an aggregator carries messages of workers past the rules "
     "of links";
-
-bool link_is_quiet(const struct gw_ring_link *link)
-{
-    return link->delay_us == 0 && link->jitter_us == 0 && link->rate == 0 &&
-           link->loss_ppm == 0 && !link->down;
-}
 
 /* A number from 0 to `most`, if the request names it. */
 static enum gw_err get(const json_t *request, const char *name, json_int_t most,
@@ -34,7 +30,7 @@ static enum gw_err get(const json_t *request, const char *name, json_int_t most,
     return GW_OK;
 }
 
-enum gw_err link_change(struct gw_ring_link *link, const json_t *request,
+enum gw_err link_change(struct gw_link_profile *link, const json_t *request,
                         struct gw_error *why)
 {
     json_int_t delay = link->delay_us, jitter = link->jitter_us,
@@ -55,7 +51,7 @@ enum gw_err link_change(struct gw_ring_link *link, const json_t *request,
     return GW_OK;
 }
 
-json_t *link_json(const struct gw_ring_link *link)
+json_t *link_json(const struct gw_link_profile *link)
 {
     return json_pack("{s:I, s:I, s:I, s:I, s:b}", "delay_us",
                      (json_int_t)link->delay_us, "jitter_us",
@@ -98,8 +94,8 @@ json_t *links_json(const struct links *links)
     json_t *list = json_array();
     for (unsigned a = 0; a < GW_RING_NODES; a++)
         for (unsigned b = 0; b < GW_RING_NODES; b++) {
-            const struct gw_ring_link *link = &links->profiles[a][b];
-            if (link_is_quiet(link))
+            const struct gw_link_profile *link = &links->profiles[a][b];
+            if (gw__link_profile_is_none(link))
                 continue;
             json_t *profile = link_json(link);
             json_object_set_new(profile, "from", json_integer(a));

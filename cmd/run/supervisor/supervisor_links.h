@@ -12,18 +12,18 @@
 #include <jansson.h>
 
 struct links {
-    struct gw_ring_link profiles[GW_RING_NODES][GW_RING_NODES]; /* from, to */
+    struct gw_link_profile profiles[GW_RING_NODES]
+                                   [GW_RING_NODES]; /* from, to */
     bool passed_by; /* by an aggregator's messages: no profiles possible */
 };
 extern const char links_passed_by[]; /* why */
 
-bool link_is_quiet(const struct gw_ring_link *link);
 /* Sets the fields in the request: delay_us, jitter_us, rate, loss_ppm, down.
  * GW_EINVAL: an invalid value; nothing is changed. */
-GW_MUST_CHECK enum gw_err link_change(struct gw_ring_link *link,
+GW_MUST_CHECK enum gw_err link_change(struct gw_link_profile *link,
                                       const json_t *request,
                                       struct gw_error *why);
-json_t *link_json(const struct gw_ring_link *link);
+json_t *link_json(const struct gw_link_profile *link);
 
 /* Takes down every link between the sides (bits of nodes), both ways. */
 void links_cut(struct links *links, uint64_t left, uint64_t right);

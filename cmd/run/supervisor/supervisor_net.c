@@ -44,7 +44,7 @@ void verb_link(const struct request *request)
                child_name(from, a));
         return;
     }
-    struct gw_ring_link *there = &run->links.profiles[from->node][to->node];
+    struct gw_link_profile *there = &run->links.profiles[from->node][to->node];
     if (link_change(there, request->json, &why)) {
         refuse(request, why.code, "%s", why.text);
         return;

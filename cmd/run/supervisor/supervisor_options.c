@@ -4,6 +4,8 @@
  */
 #include "supervisor_options.h"
 
+#include "run/lockstep.h"
+
 #include "policy.h"
 
 #include <math.h>
@@ -47,6 +49,7 @@ static const struct member run_members[] = {
     RUN(seed, LONG, 0),
     RUN(pace_ns, LONG, 0),
     RUN(command, TEXT, 512),
+    RUN(line, TEXT, 4 * FILE_MAX),
     RUN(servers, WHOLE, 0),
     RUN(replicas, WHOLE, 0),
     RUN(slots, WHOLE, 0),
@@ -56,6 +59,7 @@ static const struct member run_members[] = {
     RUN(placement, TEXT, FILE_MAX),
     RUN(slot_weights, TEXT, FILE_MAX),
     RUN(suspicion, TEXT, FILE_MAX),
+    RUN(lockstep, TEXT, FILE_MAX),
     {.name = NULL},
 };
 
@@ -269,6 +273,22 @@ static enum gw_err check_servers(const struct run_options *options,
     return check_placement(options, why);
 }
 
+/* Work that comes later, or an idle ring, would begin at any op. */
+static enum gw_err check_lockstep(const struct run_options *options,
+                                  struct gw_error *why)
+{
+    struct lockstep lockstep;
+    if (!options->lockstep)
+        return GW_OK;
+    if (options->servers)
+        return gw_fail(why, GW_EINVAL,
+                       "--lockstep is only for rings, not for servers");
+    if (options->work.kind == WORK_NONE)
+        return gw_fail(why, GW_EINVAL,
+                       "--lockstep needs work from the start: train or ops");
+    return lockstep_parse(options->lockstep, options->ranks, &lockstep, why);
+}
+
 static enum gw_err check_members(const struct run_options *options,
                                  struct gw_error *why)
 {
@@ -302,5 +322,8 @@ enum gw_err options_check(const struct run_options *options,
     if (options->wire && !is_wire(options->wire))
         return gw_fail(why, GW_EINVAL, "unknown wire %s; use shm, ipc or tcp",
                        options->wire);
+    code = check_lockstep(options, why);
+    if (code)
+        return code;
     return options->name ? run_name_check(options->name, why) : GW_OK;
 }

@@ -16,6 +16,8 @@
  *   supervisor_servers.c    the status of parameter servers as JSON
  *   supervisor_links.c      the link profiles
  *   supervisor_serve.c      requests and answers
+ *   supervisor_lockstep.c   faults at places in the work
+ *   supervisor_commands.c   the commands of the run, as a script
  *   supervisor_verbs.c      the verbs, and those about the run as a whole
  *   supervisor_train.c      the verbs about work and the trained model
  *   supervisor_net.c        the verbs about links
@@ -38,6 +40,7 @@
 #include "common/rpc_server.h"
 #include "policy.h"
 #include "run/condition.h"
+#include "run/lockstep.h"
 #include "run/rate.h"
 #include "supervisor_links.h"
 #include "supervisor_options.h"
@@ -146,6 +149,7 @@ struct recording;
 struct run {
     struct run_options options;
     json_t *options_json;    /* owns their texts */
+    uint64_t commands_op;    /* the last op that `commands` waits for */
     char snapshot[FILE_MAX]; /* options.work.snapshot, set later */
     struct run_folder folder;
     struct { /* requests to all members; their answers */
@@ -172,6 +176,8 @@ struct run {
     struct ring_order order;
     uint64_t pace_ns;
     struct work_order work;
+    struct lockstep lockstep; /* its schedule */
+    unsigned lockstep_done;   /* faults injected */
 
     struct control *control;
     struct gw__membership_update update; /* the newest */
@@ -414,9 +420,8 @@ json_t *status_json(struct run *run);
 /* The unexpected states: "node 2 is paused, node 3 is joining". */
 const char *status_trouble(const struct run *run, char out[SENTENCE_MAX]);
 const char *child_state(const struct run *run, const struct child *child);
-/* For JSON: null for NaN and infinity; digests as 16 digits. */
+/* For JSON: null for NaN and infinity. */
 json_t *real_json(double value);
-json_t *hex_json(uint64_t digest);
 void put(json_t *object, const char *name, uint64_t value);
 /* The fields of all members. */
 json_t *node_json(const struct run *run, const struct child *child,

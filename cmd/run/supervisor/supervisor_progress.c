@@ -28,7 +28,8 @@ static bool is_at_work(const struct run *run, const struct child *child)
            child->status.work == run->work.id;
 }
 
-/* Members with remaining work, and without. */
+/* Members with remaining work, and without. A member that has not reported
+ * since it joined has work: the others may be done before its report. */
 struct members {
     unsigned undone, done;
 };
@@ -42,7 +43,7 @@ static void add_member(const struct run *run, const struct child *child,
     if (status->ring.op > p->op)
         p->op = status->ring.op;
     if (!is_at_work(run, child)) {
-        members->undone += child->has_status && status->stage == STAGE_MEMBER;
+        members->undone += status->stage != STAGE_LEFT;
         return;
     }
     if (status->step >= p->step) {

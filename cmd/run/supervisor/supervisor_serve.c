@@ -3,6 +3,7 @@
  * Requests and answers (common/rpc_client.h). Every message is answered; one
  * that is not a JSON object, or has no known verb, is refused.
  */
+#include "supervisor_experiment.h"
 #include "supervisor_verbs.h"
 
 #include <stdarg.h>
@@ -103,6 +104,8 @@ void serve_requests(struct run *run)
     json_t *json;
     for (unsigned i = 0;
          i < A_TURN && rpc_server_next(&run->rpc, &requester, &json); i++) {
+        if (!run->ending)
+            commands_add(run, json);
         serve_request(run, &requester, json);
         json_decref(json);
     }

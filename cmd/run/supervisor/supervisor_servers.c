@@ -37,7 +37,7 @@ static void put_counts(json_t *node, const struct gw_ps_counts *c)
     put(node, "key_lists_cached", c->key_lists_cached);
     put(node, "rows_held_back", c->rows_held_back);
     put(node, "waited_ns", c->waited_ns);
-    put(node, "routes_asked", c->routes_requested);
+    put(node, "routes_requested", c->routes_requested);
     put(node, "routes_ns", c->routes_ns);
 }
 
@@ -76,10 +76,10 @@ static json_t *worker_json(const struct run *run, const struct child *child)
     put(node, "parts", w->work_item.parts);
     put(node, "closed", w->work_item.closed);
     put(node, "staleness", w->work_item.staleness);
-    put(node, "units", w->items);
-    json_object_set_new(node, "units_per_second",
+    put(node, "items", w->items);
+    json_object_set_new(node, "items_per_second",
                         json_real(items_per_second(child)));
-    put(node, "unit_keys", w->item_keys);
+    put(node, "item_keys", w->item_keys);
     put(node, "data_bytes_read", w->data_bytes);
     put(node, "model_keys", w->model_keys);
     json_object_set_new(node, "waited_share", real_json(waited));
@@ -214,7 +214,7 @@ static json_t *clock_json(const struct run *run, const struct progress_of *p)
         (json_int_t)clock->epoch, "batch", (json_int_t)clock->batch, "batches",
         (json_int_t)clock->plan.batches, "parts", (int)clock->parts,
         "data_epochs", (json_int_t)clock->plan.epochs, "rounds",
-        (json_int_t)p->rounds, "closed", (json_int_t)clock->closed, "units",
+        (json_int_t)p->rounds, "closed", (json_int_t)clock->closed, "items",
         (json_int_t)clock->work_items, "expected", (json_int_t)p->expected,
         "skipped", (json_int_t)clock->skipped, "parts_dropped",
         (json_int_t)clock->parts_dropped, "dropped", (json_int_t)clock->dropped,
@@ -238,7 +238,7 @@ static json_t *point_json(const struct run *run, unsigned epoch)
     const struct epoch_sums *sums = &run->curve[epoch];
     double samples = (double)sums->sums.samples;
     json_t *point = json_pack("{s:i, s:I, s:I, s:I, s:o, s:f}", "data_epoch",
-                              (int)epoch, "units", (json_int_t)sums->items,
+                              (int)epoch, "items", (json_int_t)sums->items,
                               "samples", (json_int_t)sums->sums.samples,
                               "right", (json_int_t)sums->sums.right, "loss",
                               real_json(sums->sums.loss / samples), "seconds",
@@ -287,7 +287,7 @@ void servers_status(const struct run *run, const struct progress_of *p,
 {
     json_object_set_new(status, "clock", real_json(p->clock));
     put(status, "slots_lost", p->slots_lost);
-    json_object_set_new(status, "units_per_second",
+    json_object_set_new(status, "items_per_second",
                         json_real(total_items_per_second(run)));
     put(status, "replicas", p->replicas);
     put(status, "replicas_wanted", run->update.routes.replicas);

@@ -5,6 +5,7 @@
  * parameter servers is in supervisor_servers.c.
  */
 #include "run/until.h"
+#include "supervisor_experiment.h"
 #include "supervisor_parts.h"
 
 #include <inttypes.h>
@@ -110,7 +111,8 @@ json_t *real_json(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-json_t *hex_json(uint64_t digest)
+/* 16 digits. */
+static json_t *hex_json(uint64_t digest)
 {
     char text[24];
     snprintf(text, sizeof text, "%016" PRIx64, digest);
@@ -332,5 +334,6 @@ json_t *status_json(struct run *run)
         text = STATE_LOST "; it has been restarted";
     json_object_set_new(status, "text", json_string_nocheck(text));
     events_status(run, status);
+    lockstep_status(run, status);
     return status;
 }

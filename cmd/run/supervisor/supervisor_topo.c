@@ -38,7 +38,7 @@ static void apply_path(struct links *links, const struct gw_topology *topology,
                        struct laid *laid)
 {
     uint64_t rate, latency_ns;
-    struct gw_ring_link *profile = &links->profiles[nodes[from]][nodes[to]];
+    struct gw_link_profile *profile = &links->profiles[nodes[from]][nodes[to]];
     bool first = from == 0 && to == 1;
     gw_topology_path_sum(topology, from, to, &rate, &latency_ns);
     uint64_t delay_us = (latency_ns + 500) / 1000;
