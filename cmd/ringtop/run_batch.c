@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * --batch: pictures as plain text. Of a recording, so many, evenly distributed
- * over its events, the last one with all of them, so the output is
- * reproducible. Of a live run, one per interval, until it ends.
+ * over its events or those of a moment, the last one with all of them, so the
+ * output is reproducible. Of a live run, one per interval, until it ends.
  */
 #include "common/command.h"
 #include "show.h"
@@ -41,11 +41,10 @@ static void print_picture(struct show *show)
 
 static void show_recording(struct show *show, unsigned frames)
 {
-    size_t count = show->player.count;
+    size_t first = show->until.first, count = show->until.end - first;
     show->player.untimed = true;
     for (unsigned i = 1; i <= frames && !interrupted; i++) {
-        size_t end = (size_t)((double)count * i / frames + 0.5);
-        show_events(show, end - show->player.next);
+        show_events(show, first + (size_t)((double)count * i / frames + 0.5));
         print_picture(show);
     }
 }

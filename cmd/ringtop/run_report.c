@@ -92,7 +92,7 @@ int run_report(struct show *show)
         show_pull(show, gw_now_ns() + 100000000);
         show_advance(show, gw_now_ns());
     }
-    show_events(show, SIZE_MAX);
+    show_events(show, show->source->live ? SIZE_MAX : show->until.end);
     state_evaluate(show->state);
     if (output_begin("ringtop", common.output, fields, FIELDS, &output, &why))
         return complain(&why);

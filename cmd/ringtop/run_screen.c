@@ -38,6 +38,8 @@ static bool handle_keys(struct show *show)
 {
     int key;
     bool any = false;
+    if (!show->view.prompt) /* the answer stays while it is shown */
+        state_usual_node(show->state, show->view.usual);
     while ((key = screen_key())) {
         view_key(&show->view, &show->player, key, gw_now_ns());
         any = true;

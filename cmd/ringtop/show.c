@@ -146,6 +146,7 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
     *show = (struct show){
         .glyphs = options->ascii || !is_utf8() ? &glyphs_ascii : &glyphs_utf8,
         .timeout_ns = options->timeout_ns,
+        .until = {.op = GW_NONE},
     };
     if (options->path ? source_lines(options->path, &show->source, why)
                       : source_run(options->run, &show->source, why))
@@ -155,6 +156,8 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
     enum gw_err err = state_new(&show->state, why);
     if (!err && !show->source->live)
         err = load_recording(show, options->speed, why);
+    if (!err && !show->source->live)
+        err = moment_find(&options->moment, &show->player, &show->until, why);
     if (show->source->run)
         show->player.delay_ns = DELAY_NS;
     if (!err && show->source->known_count > 0)
@@ -227,8 +230,10 @@ void show_advance(struct show *show, uint64_t now_ns)
     const struct gw_event *event;
     apply_status(show);
     player_clock(&show->player, now_ns);
-    while ((event = player_next(&show->player)))
+    while ((event = player_next(&show->player))) {
         state_event(show->state, event);
+        show->state->pinned = GW_NONE;
+    }
     if (show->state->begun && !show->player.frozen &&
         !player_at_end(&show->player))
         state_time(show->state, time_reached(&show->player, now_ns));
@@ -236,11 +241,23 @@ void show_advance(struct show *show, uint64_t now_ns)
         report_invalid_lines(show);
 }
 
-void show_events(struct show *show, size_t count)
+void show_events(struct show *show, size_t end)
 {
     struct player *player = &show->player;
-    for (; count > 0 && player->next < player->count; count--)
+    while (player->next < end && player->next < player->count)
         state_event(show->state, &player->events[player->next++]);
+    show->state->pinned = show->until.op;
+}
+
+void show_moment(struct show *show)
+{
+    struct player *player = &show->player;
+    if (show->source->live ||
+        (show->until.end == player->count && show->until.op == GW_NONE))
+        return;
+    show_events(show, show->until.end);
+    player->at_ns = show->state->now_ns;
+    player->frozen = true;
 }
 
 void show_draw(struct show *show)
@@ -257,6 +274,7 @@ void show_draw(struct show *show)
     state_evaluate(show->state);
     show->view.ps = show->state->ps.here;
     show->view.pipe = show->state->pipe.here;
+    show->view.nodes = state_has_nodes(show->state);
     draw(&picture, &show->grid);
 }
 

@@ -7,6 +7,7 @@
 #ifndef RINGTOP_SHOW_H
 #define RINGTOP_SHOW_H
 
+#include "moment.h"
 #include "ringtop/draw/draw.h"
 #include "ringtop/source/control_client.h"
 #include "ringtop/source/source.h"
@@ -14,6 +15,7 @@
 struct show {
     struct source *source;
     struct player player;
+    struct events_until until; /* of a recording: the moment to show */
     struct state *state;
     struct view view;
     struct grid grid;
@@ -39,6 +41,7 @@ struct show_options {
     double speed;     /* 0: one that suits */
     bool ascii;
     uint64_t timeout_ns;
+    struct moment moment; /* of a recording */
 };
 
 /* Opens the source. A recording is read to its end, so that its view knows all
@@ -55,8 +58,10 @@ void show_pull(struct show *show, uint64_t deadline_ns);
 void show_control(struct show *show);
 /* Shows the events that are due. */
 void show_advance(struct show *show, uint64_t now_ns);
-/* Shows the next `count` events, due or not. */
-void show_events(struct show *show, size_t count);
+/* Shows the events before number `end`, due or not. */
+void show_events(struct show *show, size_t end);
+/* Shows the moment of the options, and freezes there; without one, nothing. */
+void show_moment(struct show *show);
 /* Draws into show->grid, whose size must have been set. */
 void show_draw(struct show *show);
 /* Reports a broken source, a double count or an interruption, and returns the

@@ -7,6 +7,7 @@
 #include "show.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@ static bool batch, ascii, paused, read_only, leave;
 static unsigned frames;
 static double speed;
 static uint64_t every_ns = 1000000000;
+static uint64_t at_ns = UINT64_MAX;
+static unsigned op = UINT_MAX, epoch = UINT_MAX;
 
 /* clang-format off */
 static const struct option_spec options[] = {
@@ -34,6 +37,14 @@ static const struct option_spec options[] = {
     {"page", 0, OPTION_CHOICE, &page_text, "PAGE", "First page to show.",
      "overview|ring|chunks|slots|clocks|requests|pipeline|events|controllers|"
      "failover|loss"},
+    {"at", 0, OPTION_DURATION, &at_ns, "TIME",
+     "Moment of a recording to show: TIME after its first event.", NULL},
+    {"op", 0, OPTION_UNSIGNED, &op, "N",
+     "Moment of a recording to show: the end of op N.", NULL},
+    {"epoch", 0, OPTION_UNSIGNED, &epoch, "N",
+     "Moment of a recording to show: epoch N and its recovery, before it "
+     "runs.",
+     NULL},
     {"ascii", 0, OPTION_FLAG, &ascii, NULL, "Use ASCII characters only.", NULL},
     {"batch", 'b', OPTION_FLAG, &batch, NULL,
      "Print pictures as text.", NULL},
@@ -82,12 +93,6 @@ static enum page parse_page(void)
     return (enum page)page;
 }
 
-static bool on_terminal(void)
-{
-    const char *kind = getenv("TERM");
-    return isatty(STDOUT_FILENO) && kind && *kind && strcmp(kind, "dumb") != 0;
-}
-
 static int run_show(struct show *show, int width, int height)
 {
     const struct batch_options plain = {.frames = frames,
@@ -98,15 +103,27 @@ static int run_show(struct show *show, int width, int height)
     show->view.page = plain.page;
     if (strcmp(common.output, "table") != 0)
         return run_report(show);
-    if (cast || (!batch && on_terminal()))
+    if (cast || (!batch && is_screen(STDOUT_FILENO)))
         computing_end();
     if (cast)
         return run_cast(show, cast, width, height);
-    if (batch || !on_terminal())
+    if (batch || !is_screen(STDOUT_FILENO))
         return run_batch(show, &plain);
     show->player.frozen = paused;
+    show_moment(show);
     show->leave = leave;
     return run_screen(show);
+}
+
+static struct moment parse_moment(void)
+{
+    if (at_ns != UINT64_MAX)
+        return (struct moment){MOMENT_TIME, at_ns};
+    if (op != UINT_MAX)
+        return (struct moment){MOMENT_OP, op};
+    if (epoch != UINT_MAX)
+        return (struct moment){MOMENT_EPOCH, epoch};
+    return (struct moment){MOMENT_NONE, 0};
 }
 
 /* "-", or a run's name, which has neither dots nor slashes. */
@@ -134,6 +151,13 @@ static enum gw_err check_operands(int operand_count, char **operands,
         return gw_fail(why, GW_EINVAL,
                        "use either --from %.60s or --run %.60s, not both", from,
                        run_name);
+    if ((at_ns != UINT64_MAX) + (op != UINT_MAX) + (epoch != UINT_MAX) > 1)
+        return gw_fail(why, GW_EINVAL, "use only one of --at, --op, --epoch");
+    if (parse_moment().kind != MOMENT_NONE &&
+        (!from || strcmp(from, "-") == 0 || cast))
+        return gw_fail(why, GW_EINVAL,
+                       "--at, --op and --epoch show a moment of a recording: "
+                       "use --from FILE, without --cast");
     if (speed < 0)
         return gw_fail(why, GW_EINVAL, "--speed must be at least 0, not %g",
                        speed);
@@ -153,7 +177,8 @@ static int run_top(int operand_count, char **operands)
                                               .read_only = read_only,
                                               .speed = speed,
                                               .ascii = ascii,
-                                              .timeout_ns = common.timeout_ns};
+                                              .timeout_ns = common.timeout_ns,
+                                              .moment = parse_moment()};
     if (show_init(&show, &show_options, &why))
         return complain(&why);
     int status = run_show(&show, width, height);
@@ -172,6 +197,7 @@ const struct command command_top = {
                 "ringtop --from F.jsonl\n"
                 "ringtop --from F.jsonl --speed 0.001 --page ring\n"
                 "ringtop --from F.jsonl --batch -n 3 --size 100x30\n"
+                "ringtop --from F.jsonl --batch --epoch 2 --page chunks\n"
                 "tail -f F.jsonl | ringtop -\n",
     .options = options,
     .operands_max = 1,

@@ -34,6 +34,8 @@ const char *sort_name(const struct view *view)
     static const char *const of_ps[SORTS] = {
         "number", "state", "keys and clock", "lease and waited",
         "push/s and clocks ahead"};
+    if (view->nodes && view->sort == SORT_RANK)
+        return "node";
     return (view->ps ? of_ps : of_ring)[view->sort];
 }
 
@@ -97,12 +99,14 @@ static void begin_prompt(struct view *view, enum control_kind kind)
 
 static void submit_request(struct view *view)
 {
-    const char *number = view->typed + (*view->typed == 's');
+    const char *answer =
+        *view->typed || view->prompt == CONTROL_ADD ? view->typed : view->usual;
+    const char *number = answer + (*answer == 's');
     if (view->prompt != CONTROL_ADD && *number == 0)
         return;
     view->request.kind = view->prompt;
     view->request.node = 0;
-    view->request.server = *view->typed == 's';
+    view->request.server = *answer == 's';
     for (const char *digit = number; *digit; digit++)
         view->request.node = view->request.node * 10 + (unsigned)(*digit - '0');
     view->prompt = CONTROL_NONE;
@@ -255,8 +259,8 @@ void view_key(struct view *view, struct player *player, int key,
         handle_answer_key(view, key);
         return;
     }
-    if (view->help) { /* any key closes it */
-        view->help = false;
+    if (view->help || view->explain) { /* any key closes it */
+        view->help = view->explain = false;
         if (key != 'q' && key != TOP_F10)
             return;
     }
@@ -265,8 +269,10 @@ void view_key(struct view *view, struct player *player, int key,
     switch (key) {
     case TOP_F1:
     case 'h':
-    case '?':
         view->help = true;
+        break;
+    case '?':
+        view->explain = true;
         break;
     case TOP_F3:
     case '/':
@@ -280,6 +286,9 @@ void view_key(struct view *view, struct player *player, int key,
     case 's':
         view->sort = (enum sort)((view->sort + 1) % SORTS);
         view->sorted = !view->pipe;
+        break;
+    case 'd':
+        view->gone = !view->gone;
         break;
     case 'k':
         begin_prompt(view, CONTROL_KILL);

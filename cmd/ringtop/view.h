@@ -47,16 +47,20 @@ enum key {
 
 struct view {
     enum page page;
-    bool ps;   /* of parameter servers: has slots and clocks, no ring */
-    bool pipe; /* of a pipeline: has stages, no ring */
+    bool ps;    /* of parameter servers: has slots and clocks, no ring */
+    bool pipe;  /* of a pipeline: has stages, no ring */
+    bool nodes; /* of a ring with views: its ranks are nodes */
     enum sort sort;
-    bool help;
+    bool help;    /* the keys */
+    bool explain; /* what the page shows */
+    bool gone;    /* show also those that have been gone for long */
     bool quit;
     bool may_control; /* attached to a run that is not read-only */
     bool refused;     /* the last key was an order that is not allowed */
     bool sorted;      /* the last key has changed the order of rows */
     enum control_kind prompt;       /* the prompt is about this order */
     char typed[4];                  /* the node typed so far */
+    char usual[4];                  /* of an empty answer; "": none */
     struct control_request request; /* given; cleared by its executor */
     bool finding;                   /* typing into `find` */
     char find[32];                  /* "": no search */

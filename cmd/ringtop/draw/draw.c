@@ -109,7 +109,7 @@ static void draw_overview(const struct picture *p, const struct area *area)
 
 /* A run has a ring, parameter servers or a pipeline. A page of the other kinds
  * is replaced by the run's own. */
-static enum page page_of(const struct picture *p)
+enum page page_shown(const struct picture *p)
 {
     enum page page = p->view->page;
     if (p->state->ps.here)
@@ -139,7 +139,7 @@ static void draw_page(const struct picture *p, const struct area *area)
     else if (p->view->page == PAGE_OVERVIEW && p->state->pipe.here)
         draw_pipe_overview(p, area);
     else
-        pages[page_of(p)](p, area);
+        pages[page_shown(p)](p, area);
 }
 
 static void draw_too_small(struct grid *grid)
@@ -165,7 +165,12 @@ void draw(const struct picture *p, struct grid *grid)
     struct area page = area_part(&all, 0, 1, all.width, all.height - 1 - below);
     struct area keys = area_part(&all, 0, all.height - 1, all.width, below);
     draw_header(p, &header);
-    draw_page(p, &page);
+    struct area panels = page;
+    if (!p->view->help && !p->view->explain)
+        panels.height -= draw_look_for(p, &page);
+    draw_page(p, &panels);
+    if (p->view->explain)
+        draw_guide(p, &page);
     if (below)
         draw_keys(p, &keys);
 }

@@ -64,6 +64,15 @@ void draw_pipe_stages(const struct picture *picture, const struct area *area);
 /* One line: time and bubble, measured and predicted, and the steps so far. */
 void draw_pipe_sums(const struct picture *picture, const struct area *area);
 void draw_help(const struct picture *picture, const struct area *area);
+/* The meaning of the page's signs, in a box over it. */
+void draw_guide(const struct picture *picture, const struct area *area);
+/* The line that names what to look for, at the bottom of the page if there is
+ * room; returns its height. */
+int draw_look_for(const struct picture *picture, const struct area *area);
+/* The page, or the run's own one instead. */
+enum page page_shown(const struct picture *picture);
+/* How much of the text fits a line of `room` columns. */
+int wrap_length(const char *text, int room);
 
 /* "-- TITLE ----------" above a panel; returns the area below it. */
 struct area draw_title(const struct picture *picture, const struct area *area,
@@ -88,6 +97,8 @@ const char *ps_state_name(const char *state);
 enum style ps_state_style(const char *state);
 /* The sort weight of a style: bad ones first, then warnings. */
 uint64_t ps_state_weight(enum style style);
+/* Known, and not gone for long, unless the user wants to see these, too. */
+bool rank_is_shown(const struct picture *picture, unsigned rank);
 /* The ranks to show, in the chosen order; returns how many. */
 unsigned rank_order(const struct picture *picture, unsigned order[RANKS_MAX]);
 /* "busy", "DEAD"; and its style. */

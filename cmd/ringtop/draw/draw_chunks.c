@@ -30,7 +30,7 @@ static unsigned known_ranks(const struct picture *p, unsigned list[RANKS_MAX])
 {
     unsigned count = 0;
     for (unsigned r = 0; r < p->state->rank_count; r++)
-        if (state_minds(p->state, r))
+        if (rank_is_shown(p, r))
             list[count++] = r;
     return count;
 }
@@ -81,11 +81,10 @@ static void draw_copy(const struct picture *p, const struct area *cell,
 static void draw_row(const struct picture *p, const struct area *area, int y,
                      unsigned rank, unsigned first, unsigned count)
 {
-    enum condition condition = state_condition(p->state, rank);
-    bool gone = condition == RANK_DEAD || condition == RANK_LEFT;
+    bool gone = state_gone(p->state, rank) || p->state->ranks[rank].out;
     int columns = cell_columns(p);
-    area_print(area, 1, y, gone ? rank_condition_style(condition) : STYLE_PLAIN,
-               "r%u%s", rank, gone ? " x" : "");
+    area_print(area, 1, y, gone ? STYLE_DIM : STYLE_PLAIN, "%c%u%s",
+               *state_noun(p->state), rank, gone ? " x" : "");
     for (unsigned i = 0; i < count; i++) {
         struct area cell = area_part(area, LABEL_COLUMNS - 1 + (int)i * columns,
                                      y, columns, 1);

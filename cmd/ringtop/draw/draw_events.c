@@ -22,8 +22,7 @@ static void time_text(const struct state *s, uint64_t time_ns, char out[24])
     snprintf(out, 24, is_short ? "%.6f" : "%.3f", (double)ns * 1e-9);
 }
 
-/* How much of the text fits a line of `room` columns. */
-static int line_length(const char *text, int room)
+int wrap_length(const char *text, int room)
 {
     int length = (int)strlen(text);
     if (length <= room)
@@ -38,7 +37,7 @@ static int line_count(const char *text, int room)
 {
     int lines = 0;
     do {
-        text += line_length(text, room);
+        text += wrap_length(text, room);
         text += *text == ' ';
         lines++;
     } while (*text);
@@ -75,7 +74,7 @@ static int draw_entry(const struct picture *p, const struct area *area, int y,
     if (matches(p, entry))
         area_put(area, 0, y, STYLE_STRONG, '>');
     do {
-        int length = line_length(text, room);
+        int length = wrap_length(text, room);
         area_print(area, indent, y++, entry_style(entry), "%.*s", length, text);
         text += length;
         text += *text == ' ';

@@ -9,7 +9,8 @@
  *       view       +14.1 ms  #############
  *       decided    +14.2 ms  #############
  *       resumed    +21.0 ms  ####################
- *       op 12: exclude; chunks kept 9, redone 3
+ *       op 12: exclude
+ *       chunks 3 kept, 1 redone (copies 5 and 2)
  *       epoch 2 of 3 members
  *
  * The supervisor of parameter servers reports all this in its status
@@ -66,10 +67,12 @@ static int draw_stages(const struct picture *p, const struct area *area, int y,
 static int draw_outcome(const struct area *area, int y,
                         const struct failover *f)
 {
-    if (f->reached[DECIDED])
-        area_print(area, 3, y++, STYLE_PLAIN,
-                   "op %" PRIu32 ": %s; chunks kept %u, redone %u", f->op,
-                   f->fate == 0 ? "forward" : "exclude", f->kept, f->redone);
+    char counts[64];
+    if (f->reached[DECIDED]) {
+        area_print(area, 3, y++, STYLE_PLAIN, "op %" PRIu32 ": %s", f->op,
+                   f->fate == 0 ? "forward" : "exclude");
+        area_text(area, 3, y++, STYLE_PLAIN, failover_counts(f, counts));
+    }
     if (f->reached[VIEWED])
         area_print(area, 3, y++, STYLE_PLAIN,
                    "epoch %" PRIu32 " of %" PRId64 " members", f->epoch,

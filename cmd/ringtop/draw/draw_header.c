@@ -43,21 +43,20 @@ static void op_text(const struct picture *p, char *out, size_t size)
         snprintf(out, size, "%s", kind);
 }
 
-/* The number of healthy ranks and of all ranks that have not left; printed only
- * if their equality is `all_well`. */
+/* "4 alive", or "3/4 alive" if one of the members is not. Printed only if their
+ * equality is `all_alive`. */
 static void health_text(const struct picture *p, bool all_alive, char *out,
                         size_t size)
 {
-    unsigned alive = 0, all = 0;
+    unsigned members[RANKS_MAX], alive = 0;
+    unsigned count = state_ring(p->state, members);
     *out = 0;
-    for (unsigned r = 0; r < p->state->rank_count; r++) {
-        enum condition condition = state_condition(p->state, r);
-        bool counts = state_minds(p->state, r) && condition != RANK_LEFT;
-        all += counts;
-        alive += counts && condition < RANK_SUSPECT;
-    }
-    if ((alive == all) == all_alive)
-        snprintf(out, size, "%u/%u alive", alive, all);
+    for (unsigned i = 0; i < count; i++)
+        alive += state_condition(p->state, members[i]) < RANK_PAUSED;
+    if (all_alive && count > 0 && alive == count)
+        snprintf(out, size, "%u alive", alive);
+    else if (!all_alive && alive < count)
+        snprintf(out, size, "%u/%u alive", alive, count);
 }
 
 static void degraded_text(const struct picture *p, char *out, size_t size)
@@ -264,10 +263,10 @@ void draw_header(const struct picture *p, const struct area *area)
 static const struct {
     const char *key, *does;
     int importance;
-} keys[] = {{"F1", "help", 0},  {"SPC", "freeze", 5}, {".", "step", 9},
-            {"<>", "speed", 7}, {"Tab", "page", 6},   {"F3", "find", 8},
-            {"F6", "sort", 10}, {"k", "kill", 2},     {"p", "pause", 3},
-            {"a", "add", 4},    {"F10", "quit", 1}};
+} keys[] = {{"F1", "keys", 0}, {"?", "help", 5},   {"SPC", "freeze", 6},
+            {".", "step", 10}, {"<>", "speed", 8}, {"Tab", "page", 7},
+            {"F3", "find", 9}, {"F6", "sort", 11}, {"k", "kill", 2},
+            {"p", "pause", 3}, {"a", "add", 4},    {"F10", "quit", 1}};
 enum { KEYS = sizeof keys / sizeof *keys };
 
 static int key_width(size_t i)
@@ -337,13 +336,22 @@ static const char *question(const struct view *view)
     return (view->ps ? of_ps : of_ring)[view->prompt];
 }
 
+/* "kill which node? [2]_": 2 is what Enter alone means. */
+static void put_question(const struct view *view, const struct area *area)
+{
+    char usual[8] = "";
+    if (view->prompt != CONTROL_ADD && !*view->typed && *view->usual)
+        snprintf(usual, sizeof usual, "[%s]", view->usual);
+    area_print(area, 1, 0, STYLE_WARN, "%s %s%s_  (Enter: yes, Esc: no)",
+               question(view), usual, view->typed);
+}
+
 void draw_keys(const struct picture *p, const struct area *area)
 {
     if (p->view->finding)
         area_print(area, 1, 0, STYLE_STRONG, "find: %s_", p->view->find);
     else if (p->view->prompt)
-        area_print(area, 1, 0, STYLE_WARN, "%s %s_  (Enter: yes, Esc: no)",
-                   question(p->view), p->view->typed);
+        put_question(p->view, area);
     else if (p->view->refused)
         area_text(area, 1, 0, STYLE_STRONG,
                   p->player->live ? "read-only: no kill, pause or add"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The keys, and the meaning of the signs of chunks, slots or passes. In two
- * columns when there is room, so that all of it fits a small terminal.
+ * The keys. In two columns when there is no room for one, so that all of it
+ * fits a small terminal.
  */
 #include "draw.h"
 
@@ -10,25 +10,25 @@ struct help_line {
 };
 
 static const struct help_line of_ring[] = {
-    {"Space", "freeze"},       {".", "one event"},     {"< >", "slow, fast"},
-    {"Tab", "next page"},      {"arrows", "scroll"},   {"F3 /", "find"},
-    {"F6 s", "sort ranks"},    {"k", "kill a node"},   {"p", "pause/resume"},
-    {"a", "add a node"},       {"Ctrl-L", "redraw"},   {"F10 q", "quit"},
-    {"2+ 4=", "of 2, of all"}, {"2!", "of one twice"},
+    {"Space", "freeze"},    {".", "one event"},   {"< >", "slow, fast"},
+    {"Tab", "next page"},   {"arrows", "scroll"}, {"F3 /", "find"},
+    {"F6 s", "sort ranks"}, {"k", "kill a node"}, {"p", "pause/resume"},
+    {"a", "add a node"},    {"Ctrl-L", "redraw"}, {"F10 q", "quit"},
+    {"?", "explain"},       {"d", "show gone"},
 };
 static const struct help_line of_ps[] = {
-    {"Space", "freeze"},    {".", "one event"},      {"< >", "slow, fast"},
-    {"Tab", "next page"},   {"arrows", "scroll"},    {"F3 /", "find"},
-    {"F6 s", "sort"},       {"k", "kill 2, s0"},     {"p", "pause/resume"},
-    {"a", "add 1, or s"},   {"Ctrl-L", "redraw"},    {"F10 q", "quit"},
-    {"P s", "serve, sync"}, {"l !", "copies, LOST"},
+    {"Space", "freeze"},  {".", "one event"},         {"< >", "slow, fast"},
+    {"Tab", "next page"}, {"arrows", "scroll"},       {"F3 /", "find"},
+    {"F6 s", "sort"},     {"k", "kill 2, s0"},        {"p", "pause/resume"},
+    {"a", "add 1, or s"}, {"Ctrl-L", "redraw"},       {"F10 q", "quit"},
+    {"?", "explain"},     {"0-9 s", "names of k, p"},
 };
 static const struct help_line of_pipe[] = {
-    {"Space", "freeze"},   {".", "one event"},    {"< >", "slow, fast"},
-    {"Tab", "next page"},  {"arrows", "scroll"},  {"F3 /", "find"},
-    {"F", "forward pass"}, {"B", "backward"},     {"I", "of the input"},
-    {"W", "of weights"},   {"f b", "2nd chunk"},  {"Ctrl-L", "redraw"},
-    {"F10 q", "quit"},     {"> .", "runs, idle"},
+    {"Space", "freeze"},   {".", "one event"},   {"< >", "slow, fast"},
+    {"Tab", "next page"},  {"arrows", "scroll"}, {"F3 /", "find"},
+    {"F", "forward pass"}, {"B", "backward"},    {"I", "of the input"},
+    {"W", "of weights"},   {"f b", "2nd chunk"}, {"Ctrl-L", "redraw"},
+    {"F10 q", "quit"},     {"?", "explain"},
 };
 enum { LINES_COUNT = sizeof of_ring / sizeof *of_ring, KEY_WIDTH = 7 };
 _Static_assert(sizeof of_ps == sizeof of_ring &&
@@ -40,7 +40,7 @@ void draw_help(const struct picture *p, const struct area *area)
     const struct help_line *lines = p->state->ps.here     ? of_ps
                                     : p->state->pipe.here ? of_pipe
                                                           : of_ring;
-    struct area body = draw_title(p, area, "help: any key closes it");
+    struct area body = draw_title(p, area, "keys: any key closes it");
     int columns = body.height >= LINES_COUNT ? 1 : 2;
     int rows = (LINES_COUNT + columns - 1) / columns;
     int width = body.width / columns;

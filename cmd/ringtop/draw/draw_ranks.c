@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of ranks.
+ * The table of ranks. In a ring with views, a row is a node, with its rank in
+ * the view; the nodes that are gone come last, dimmed, and are hidden later.
  */
 #include "table.h"
 
@@ -14,9 +15,9 @@ const char *rank_condition_name(enum condition condition)
         [RANK_UNKNOWN] = "-",       [RANK_IDLE] = "idle",
         [RANK_BUSY] = "busy",       [RANK_LATE] = "late",
         [RANK_JOINING] = "joining", [RANK_PARKED] = "parked",
-        [RANK_LEFT] = "left",       [RANK_SUSPECT] = "SUSPECT",
-        [RANK_FAILED] = "FAILED",   [RANK_LOST] = "LOST",
-        [RANK_DEAD] = "DEAD",
+        [RANK_LEFT] = "left",       [RANK_PAUSED] = "paused",
+        [RANK_SUSPECT] = "SUSPECT", [RANK_FAILED] = "FAILED",
+        [RANK_LOST] = "LOST",       [RANK_DEAD] = "DEAD",
     };
     return names[condition];
 }
@@ -28,6 +29,11 @@ enum style rank_condition_style(enum condition condition)
            : condition == RANK_BUSY    ? STYLE_GOOD
            : condition == RANK_UNKNOWN ? STYLE_DIM
                                        : STYLE_PLAIN;
+}
+
+bool rank_is_shown(const struct picture *p, unsigned r)
+{
+    return p->view->gone ? p->state->ranks[r].known : state_minds(p->state, r);
 }
 
 /* ---- order ---- */
@@ -62,9 +68,9 @@ static int compare_ranks(const void *a, const void *b, void *context)
 {
     const struct picture *p = *(const struct picture **)context;
     unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-    int minded = state_minds(p->state, y) - state_minds(p->state, x);
-    if (minded)
-        return minded;
+    int gone = state_gone(p->state, x) - state_gone(p->state, y);
+    if (gone)
+        return gone;
     uint64_t wx = weight_of(p, x), wy = weight_of(p, y);
     if (wx != wy)
         return wx < wy ? 1 : -1;
@@ -75,7 +81,7 @@ unsigned rank_order(const struct picture *p, unsigned order[RANKS_MAX])
 {
     unsigned count = 0;
     for (unsigned r = 0; r < p->state->rank_count; r++)
-        if (p->state->ranks[r].known)
+        if (rank_is_shown(p, r))
             order[count++] = r;
     qsort_r(order, count, sizeof *order, compare_ranks, &p);
     return count;
@@ -88,6 +94,17 @@ static void write_rank(const struct picture *p, unsigned r, char *out,
 {
     (void)p;
     snprintf(out, size, "%4u", r);
+}
+
+/* The rank of a node: its place in the view. */
+static void write_place(const struct picture *p, unsigned r, char *out,
+                        size_t size)
+{
+    unsigned ring[RANKS_MAX], place = 0;
+    unsigned count = p->state->ring_count ? state_ring(p->state, ring) : 0;
+    while (place < count && ring[place] != r)
+        place++;
+    table_number(place < count, place, 4, out, size);
 }
 
 static void write_state(const struct picture *p, unsigned r, char *out,
@@ -182,67 +199,89 @@ static void write_rate(const struct picture *p, unsigned r, char *out,
     draw_sparkline(p, &p->state->rates, p->state->rank_count, r, out, size);
 }
 
-static enum style state_style(const struct picture *p, unsigned r)
+static enum style row_style(const struct picture *p, unsigned r)
 {
-    return rank_condition_style(state_condition(p->state, r));
+    return state_gone(p->state, r) ? STYLE_DIM : STYLE_PLAIN;
 }
 
-static const struct table_column columns[] = {
-    {"rank", 4, 0, write_rank, NULL},
+static enum style state_style(const struct picture *p, unsigned r)
+{
+    return state_gone(p->state, r)
+               ? STYLE_DIM
+               : rank_condition_style(state_condition(p->state, r));
+}
+
+#define AFTER_PLACE                                                            \
+    {"    op", 6, 2, write_op, row_style},                                     \
+        {"step", 7, 3, write_step, row_style},                                 \
+        {"phase", 6, 5, write_phase, row_style},                               \
+        {"waits on", 10, 4, write_wait, row_style},                            \
+        {"done", 7, 8, write_done, row_style},                                 \
+        {"  sent", 6, 6, write_sent, row_style},                               \
+        {"  recv", 6, 9, write_received, row_style},                           \
+    {                                                                          \
+        "rate", RATE_BUCKETS, 7, write_rate, row_style                         \
+    }
+
+static const struct table_column of_ranks[] = {
+    {"rank", 4, 0, write_rank, row_style},
     {"state", 7, 1, write_state, state_style},
-    {"    op", 6, 2, write_op, NULL},
-    {"step", 7, 3, write_step, NULL},
-    {"phase", 6, 5, write_phase, NULL},
-    {"waits on", 11, 4, write_wait, NULL},
-    {"done", 7, 8, write_done, NULL},
-    {"  sent", 6, 6, write_sent, NULL},
-    {"  recv", 6, 9, write_received, NULL},
-    {"rate", RATE_BUCKETS, 7, write_rate, NULL},
-};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+    AFTER_PLACE};
+static const struct table_column of_nodes[] = {
+    {"node", 4, 0, write_rank, row_style},
+    {"state", 7, 1, write_state, state_style},
+    {"rank", 4, 3, write_place, row_style},
+    AFTER_PLACE};
+
+static struct table fit_columns(const struct picture *p, int width)
+{
+    return state_has_nodes(p->state)
+               ? table_fit(of_nodes, sizeof of_nodes / sizeof *of_nodes, width)
+               : table_fit(of_ranks, sizeof of_ranks / sizeof *of_ranks, width);
+}
 
 /* ---- the table ---- */
 
 int draw_ranks_height(const struct picture *p)
 {
-    int rows = 1, gone = 0;
+    int rows = 1, hidden = 0;
     for (unsigned r = 0; r < p->state->rank_count; r++) {
-        bool minded = state_minds(p->state, r);
-        rows += minded;
-        gone += p->state->ranks[r].known && !minded;
+        rows += rank_is_shown(p, r);
+        hidden += p->state->ranks[r].known && !rank_is_shown(p, r);
     }
-    rows += gone > 0; /* one line for all of them */
+    rows += hidden > 0; /* one line for all of them */
     return rows > 1 ? rows : 2;
 }
 
-/* A line about the rows that do not fit. */
-static void report_rest(const struct area *area, unsigned more, unsigned gone)
+/* A line about the rows that do not fit, or that are hidden. */
+static void report_rest(const struct picture *p, const struct area *area,
+                        unsigned more, unsigned hidden)
 {
     int y = area->height - 1;
-    if (more <= gone)
-        area_print(area, 1, y, STYLE_DIM, "and %u that left earlier", more);
-    else
-        area_print(area, 1, y, STYLE_DIM, "%u more ranks; Up and Down scroll",
-                   more);
+    const char *noun = state_noun(p->state);
+    if (more > 0)
+        area_print(area, 1, y, STYLE_DIM, "%u more %ss; Up and Down scroll",
+                   more, noun);
+    else if (hidden > 0)
+        area_print(area, 1, y, STYLE_DIM, "%u gone %s%s hidden; d shows %s",
+                   hidden, noun, hidden > 1 ? "s" : "",
+                   hidden > 1 ? "them" : "it");
 }
 
 void draw_ranks(const struct picture *p, const struct area *area)
 {
-    unsigned order[RANKS_MAX];
+    unsigned order[RANKS_MAX], hidden = 0;
     unsigned count = rank_order(p, order);
     unsigned rows = area->height > 1 ? (unsigned)area->height - 1 : 0;
-    struct table table = table_fit(columns, COLUMNS, area->width - 1);
+    struct table table = fit_columns(p, area->width - 1);
     table_heading(&table, area);
-    if (count == 0)
+    for (unsigned r = 0; r < p->state->rank_count; r++)
+        hidden += p->state->ranks[r].known && !rank_is_shown(p, r);
+    if (count + hidden == 0)
         area_text(area, 1, 1, STYLE_DIM, "no rank has reported yet");
-    unsigned gone = 0; /* they are last */
-    while (gone < count && !state_minds(p->state, order[count - 1 - gone]))
-        gone++;
-    bool truncated = count > rows && rows > 0;
-    rows -= truncated;
+    rows -= rows > 0 && (count > rows || hidden > 0);
     unsigned top = table_top(&table, p, order, count, (int)rows);
     for (unsigned i = 0; i < rows && top + i < count; i++)
         table_row(&table, p, area, 1 + (int)i, order[top + i]);
-    if (truncated)
-        report_rest(area, count - rows, gone);
+    report_rest(p, area, count > rows ? count - rows : 0, hidden);
 }

@@ -46,19 +46,24 @@ static bool is_free(const struct scene *s, int x, int y)
     return cell->style == STYLE_DIM || cell->glyph == ' ';
 }
 
-/* Writes text centred on a cell of the path, unless its cells or their
- * neighbours are in use. */
-static bool write_on_path(const struct scene *s, int at, enum style style,
+/* Writes text unless its cells or their neighbours are in use. */
+static bool write_if_free(const struct scene *s, int x, int y, enum style style,
                           const char *text)
 {
-    int x, y, length = (int)strlen(text);
-    ring_path_cell(&s->path, at, &x, &y);
-    x -= length / 2;
-    for (int i = -1; i <= length; i++)
+    for (int i = -1; i <= (int)strlen(text); i++)
         if (!is_free(s, x + i, y))
             return false;
     area_text(s->area, x, y, style, text);
     return true;
+}
+
+/* Centred on a cell of the path. */
+static bool write_on_path(const struct scene *s, int at, enum style style,
+                          const char *text)
+{
+    int x, y;
+    ring_path_cell(&s->path, at, &x, &y);
+    return write_if_free(s, x - (int)strlen(text) / 2, y, style, text);
 }
 
 static void draw_line(const struct scene *s)
@@ -122,24 +127,26 @@ static void draw_member(const struct scene *s, unsigned i)
     int left = x <= s->path.x ? x + 2
                : x >= last    ? x - 1 - length
                               : x - length / 2;
-    area_text(s->area, left, y == s->path.y ? y + 1 : y - 1, STYLE_PLAIN, text);
+    (void)write_if_free(s, left, y == s->path.y ? y + 1 : y - 1, STYLE_PLAIN,
+                        text);
 }
 
 /* ---- chunks ---- */
 
+/* In the next row that has room between the members' texts. The last row shows
+ * that there is more. */
 static void write_inside(struct scene *s, enum style style, const char *text)
 {
     const struct ring_path *p = &s->path;
     int first = p->height >= 7 ? 2 : 1;
     int rows = p->height - 2 * first;
-    int columns = p->width - 2 * LABEL_WIDTH;
-    if (s->inside >= rows || columns < 1)
-        return;
-    bool last = s->inside == rows - 1;
-    struct area inside = area_part(s->area, p->x + LABEL_WIDTH,
-                                   p->y + first + s->inside, columns, 1);
-    area_text(&inside, 0, 0, style, last ? "..." : text);
-    s->inside++;
+    bool written = false;
+    while (!written && s->inside < rows) {
+        bool last = s->inside == rows - 1;
+        int y = p->y + first + s->inside++;
+        written =
+            write_if_free(s, p->x + LABEL_WIDTH, y, style, last ? "..." : text);
+    }
 }
 
 /* As near to `percent` of the way as there is room, preferably before it. */
@@ -194,9 +201,9 @@ static void draw_gone(struct scene *s)
     for (unsigned r = 0; r < state->rank_count; r++) {
         char text[40];
         enum condition condition = state_condition(state, r);
-        if (!state_minds(state, r) || index_in_ring(s, r) >= 0)
+        if (!rank_is_shown(s->picture, r) || index_in_ring(s, r) >= 0)
             continue;
-        snprintf(text, sizeof text, "rank %u %s", r,
+        snprintf(text, sizeof text, "%s %u %s", state_noun(state), r,
                  rank_condition_name(condition));
         write_inside(s, rank_condition_style(condition), text);
     }

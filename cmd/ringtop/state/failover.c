@@ -7,6 +7,7 @@
 #include "failover.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *stage_name(enum stage stage)
@@ -21,7 +22,7 @@ const char *failovers_name(const struct failovers *fs, uint32_t who,
 {
     enum { SERVERS_FROM = 32, CONTROLLERS_FROM = 56, LAST = 63 };
     if (!fs->ps || who > LAST)
-        snprintf(out, 24, "rank %" PRIu32, who);
+        snprintf(out, 24, "%s %" PRIu32, fs->nodes ? "node" : "rank", who);
     else if (who < SERVERS_FROM)
         snprintf(out, 24, "worker %" PRIu32, who);
     else if (who < CONTROLLERS_FROM)
@@ -168,7 +169,7 @@ static bool interrupts(struct failover *f, uint32_t op)
     if (op == GW_NONE || (f->op != GW_NONE && op < f->op))
         return false;
     if (f->op != op)
-        f->kept = f->redone = 0;
+        f->recovered = (struct recovered){.kept = 0};
     f->op = op;
     return true;
 }
@@ -189,10 +190,34 @@ static void decided(struct failovers *fs, const struct gw_event *event,
         event_log_write(
             log, event->time_ns, WEIGHT_INFO,
             event->value == 0
-                ? "op %" PRIu32 ": forward, with the dead rank's data"
-                : "op %" PRIu32 ": exclude, without the dead rank's data",
+                ? "op %" PRIu32 ": forward, with the dead member's data"
+                : "op %" PRIu32 ": exclude, without the dead member's data",
             event->op)
             ->failover = true;
+}
+
+static void count_copy(struct recovered *r, const struct gw_event *event)
+{
+    uint32_t chunk = event->chunk < CHUNKS_MAX ? event->chunk : CHUNKS_MAX - 1;
+    uint64_t bit = (uint64_t)1 << chunk % 64;
+    r->kept += event->value == 0;
+    r->redone += event->value != 0;
+    r->chunks[chunk / 64] |= bit;
+    if (event->value == 0)
+        r->kept_chunks[chunk / 64] |= bit;
+}
+
+const char *failover_counts(const struct failover *f, char out[64])
+{
+    const struct recovered *r = &f->recovered;
+    int all = 0, kept = 0;
+    for (unsigned i = 0; i < CHUNKS_MAX / 64; i++) {
+        all += __builtin_popcountll(r->chunks[i]);
+        kept += __builtin_popcountll(r->kept_chunks[i]);
+    }
+    snprintf(out, 64, "chunks %d kept, %d redone (copies %u and %u)", kept,
+             all - kept, r->kept, r->redone);
+    return out;
 }
 
 static void recovery(struct failovers *fs, const struct gw_event *event)
@@ -201,8 +226,7 @@ static void recovery(struct failovers *fs, const struct gw_event *event)
         struct failover *f = &fs->list[i];
         if (is_over(f) || !interrupts(f, event->op))
             continue;
-        f->kept += event->value == 0;
-        f->redone += event->value != 0;
+        count_copy(&f->recovered, event);
     }
 }
 
@@ -250,15 +274,14 @@ static void resumed(struct failovers *fs, const struct gw_event *event,
         struct failover *f = &fs->list[i];
         if (!resumes(f, event))
             continue;
-        char took[16];
+        char took[16], name[24], counts[64];
         reach(f, RESUMED, event->time_ns);
         uint64_t begin_ns = failover_begin_ns(f);
         format_ns(event->time_ns > begin_ns ? event->time_ns - begin_ns : 0,
                   took);
-        event_log_write(log, event->time_ns, WEIGHT_GOOD,
-                        "without rank %" PRIu32
-                        " after %s: chunks kept %u, redone %u",
-                        f->who, took, f->kept, f->redone)
+        event_log_write(
+            log, event->time_ns, WEIGHT_GOOD, "without %s after %s: %s",
+            failovers_name(fs, f->who, name), took, failover_counts(f, counts))
             ->failover = true;
     }
 }

@@ -15,8 +15,17 @@
 #define RINGTOP_FAILOVER_H
 
 #include "event_log.h"
+#include "sets.h"
 
 enum stage { NOTICED, DECLARED_DEAD, VIEWED, DECIDED, RESUMED, STAGES };
+
+/* What becomes of the interrupted op's data. Each member reports its copies of
+ * the chunks. A chunk is kept if one of its copies is. */
+struct recovered {
+    unsigned kept, redone;            /* copies */
+    uint64_t chunks[CHUNKS_MAX / 64]; /* with a report */
+    uint64_t kept_chunks[CHUNKS_MAX / 64];
+};
 
 struct failover {
     uint32_t who, noticed_by;
@@ -24,18 +33,19 @@ struct failover {
     uint64_t time_ns[STAGES];
     uint32_t epoch, op;
     int64_t members, fate;
-    unsigned kept, redone; /* copies of that op's chunks */
-    int64_t done;          /* survivors that have completed it */
+    struct recovered recovered;
+    int64_t done; /* survivors that have completed it */
 };
 
 enum { FAILOVERS_KEPT = 16 };
 struct failovers {
     struct failover list[FAILOVERS_KEPT]; /* the oldest first */
     unsigned count;
-    bool ps; /* members are workers and servers, by their nodes */
+    bool ps;    /* members are workers and servers, by their nodes */
+    bool nodes; /* members are nodes of a ring, which have ranks in views */
 };
 
-/* "rank 2"; of servers "worker 2", "server 0", "controller 1". */
+/* "rank 2", "node 2"; of servers "worker 2", "server 0", "controller 1". */
 const char *failovers_name(const struct failovers *failovers, uint32_t who,
                            char out[24]);
 /* The member's work continues: its failover ends, unless its death is not
@@ -51,6 +61,8 @@ void failovers_event(struct failovers *failovers, const struct gw_event *event,
                      struct event_log *log);
 /* The member has given a sign of life. */
 void failovers_clear_suspect(struct failovers *failovers, uint32_t who);
+/* "chunks 1 kept, 3 redone (copies 1 and 10)". */
+const char *failover_counts(const struct failover *failover, char out[64]);
 /* "noticed", "confirmed", "view", "decided", "resumed". */
 const char *stage_name(enum stage stage);
 /* The time of the first stage reached. */

@@ -90,7 +90,7 @@ static void apply_worker(struct ps_members *ps, const json_t *node,
     w->in_hand =
         ps_is_there(w->state) && w->parts > 0 && strcmp(w->phase, "idle") != 0;
     w->waited = real_of(node, "waited_share");
-    w->work_items_per_second = real_of(node, "units_per_second");
+    w->work_items_per_second = real_of(node, "items_per_second");
     ps_round_work_item(ps, &before, w);
 }
 
@@ -171,7 +171,7 @@ static void apply_clock(struct ps_members *ps, const json_t *clocks)
         .batch = count_of(clocks, "batch"),
         .batches = count_of(clocks, "batches"),
         .closed = count_of(clocks, "closed"),
-        .work_items = count_of(clocks, "units"),
+        .work_items = count_of(clocks, "items"),
         .expected = count_of(clocks, "expected"),
         .dropped = count_of(clocks, "dropped"),
         .redone = count_of(clocks, "redone"),

@@ -28,7 +28,7 @@ enum gw_err state_new(struct state **state, struct gw_error *why)
         return gw_fail(why, GW_ENOMEM, "the state of the view");
     for (unsigned r = 0; r < RANKS_MAX; r++)
         rank_init(&s->ranks[r]);
-    s->shown = GW_NONE;
+    s->shown = s->pinned = GW_NONE;
     controllers_init(&s->controllers);
     ps_init(&s->ps);
     pipe_init(&s->pipe);
@@ -54,6 +54,7 @@ void state_learn(struct state *s, struct state *other)
     s->shapes = other->shapes;
     other->shapes = (struct shapes){0};
     s->ps.here = s->failovers.ps = other->ps.here;
+    s->failovers.nodes = other->failovers.nodes;
     s->pipe.here = other->pipe.here;
     s->rank_count = other->first_ranks ? other->first_ranks : other->rank_count;
     /* Members of a later view are not known yet. */
@@ -71,6 +72,8 @@ static uint32_t choose_op(const struct state *s)
         const struct op *op = &s->ops[i];
         if (!op->used)
             continue;
+        if (op->op == s->pinned)
+            return i;
         if (newest == GW_NONE || op->op > s->ops[newest].op)
             newest = i;
         if (!op_over(op) && (oldest == GW_NONE || op->op < s->ops[oldest].op))
@@ -143,6 +146,8 @@ static bool is_late(const struct state *s, const struct rank *rank)
 enum condition state_condition(const struct state *s, unsigned r)
 {
     const struct rank *rank = &s->ranks[r];
+    if (rank->paused)
+        return RANK_PAUSED;
     switch (rank->member) {
     case GW_MEMBER_JOINING:
         return RANK_JOINING;
@@ -168,13 +173,28 @@ enum condition state_condition(const struct state *s, unsigned r)
     return rank->has_reported ? RANK_IDLE : RANK_UNKNOWN;
 }
 
+bool state_has_nodes(const struct state *s)
+{
+    return s->failovers.nodes;
+}
+
+const char *state_noun(const struct state *s)
+{
+    return state_has_nodes(s) ? "node" : "rank";
+}
+
+bool state_gone(const struct state *s, unsigned r)
+{
+    enum condition condition = state_condition(s, r);
+    return condition == RANK_LEFT || condition == RANK_DEAD;
+}
+
 bool state_minds(const struct state *s, unsigned r)
 {
     static const uint64_t LONG_NS = 10000000000;
     const struct rank *rank = &s->ranks[r];
-    bool gone =
-        rank->member == GW_MEMBER_LEFT || rank->member == GW_MEMBER_DEAD;
-    return rank->known && !(gone && s->now_ns - rank->gone_ns > LONG_NS);
+    return rank->known &&
+           !(state_gone(s, r) && s->now_ns - rank->gone_ns > LONG_NS);
 }
 
 static bool is_member(const struct rank *rank)
@@ -190,6 +210,16 @@ unsigned state_members(const struct state *s)
     for (unsigned r = 0; r < s->rank_count; r++)
         members += is_member(&s->ranks[r]);
     return members;
+}
+
+void state_usual_node(const struct state *s, char out[4])
+{
+    *out = 0;
+    unsigned count = s->ps.here ? s->ps.worker_count : s->rank_count;
+    for (unsigned i = 0; i < count; i++)
+        if (s->ps.here ? s->ps.workers[i].known && !s->ps.workers[i].gone_ns
+                       : is_member(&s->ranks[i]))
+            snprintf(out, 4, "%u", i % 100);
 }
 
 unsigned state_ring(const struct state *s, unsigned ring[RANKS_MAX])
@@ -211,21 +241,23 @@ unsigned state_ring(const struct state *s, unsigned ring[RANKS_MAX])
 
 /* ---- the last event in words ---- */
 
-static void transfer_text(const struct gw_event *e, char *out, size_t size)
+static void transfer_text(const struct state *s, char *out, size_t size)
 {
+    const struct gw_event *e = &s->last;
+    const char *noun = state_noun(s);
     static const char *const verbs[] = {"replaces", "adds", "learns of"};
     if (e->kind == GW_EV_SEND)
         snprintf(out, size,
-                 "rank %" PRIu32 " sends c%" PRIu32 " to rank %" PRIu32
+                 "%s %" PRIu32 " sends c%" PRIu32 " to %s %" PRIu32
                  ", step %" PRIu32,
-                 e->rank, e->chunk, e->peer, e->step + 1);
+                 noun, e->rank, e->chunk, noun, e->peer, e->step + 1);
     else
         snprintf(out, size,
-                 "rank %" PRIu32 " %s c%" PRIu32 " from rank %" PRIu32
+                 "%s %" PRIu32 " %s c%" PRIu32 " from %s %" PRIu32
                  ", step %" PRIu32,
-                 e->rank,
+                 noun, e->rank,
                  e->value >= 0 && e->value <= 2 ? verbs[e->value] : "takes",
-                 e->chunk, e->peer, e->step + 1);
+                 e->chunk, noun, e->peer, e->step + 1);
 }
 
 void state_last_text(const struct state *s, char *out, size_t size)
@@ -238,16 +270,16 @@ void state_last_text(const struct state *s, char *out, size_t size)
         return;
     }
     if (kind == GW_EV_SEND || kind == GW_EV_APPLY) {
-        transfer_text(e, out, size);
+        transfer_text(s, out, size);
         return;
     }
     used = (size_t)snprintf(out, size, "%s", gw_event_name(kind));
     if (e->rank != GW_NONE && used < size)
-        used += (size_t)snprintf(out + used, size - used, ": rank %" PRIu32,
-                                 e->rank);
+        used += (size_t)snprintf(out + used, size - used, ": %s %" PRIu32,
+                                 state_noun(s), e->rank);
     if (e->peer != GW_NONE && used < size)
-        used += (size_t)snprintf(out + used, size - used, ", of rank %" PRIu32,
-                                 e->peer);
+        used += (size_t)snprintf(out + used, size - used, ", of %s %" PRIu32,
+                                 state_noun(s), e->peer);
     if (e->op != GW_NONE && used < size)
         snprintf(out + used, size - used, ", op %" PRIu32, e->op);
 }

@@ -4,9 +4,11 @@
  * but the events' own, no terminal, no file. Drawing (draw.h) reads it, and
  * never changes it.
  *
- * Ranks are numbered as in the events, up to RANKS_MAX. The ranks and the
- * shapes of ops become known with the events. A recording is read once before
- * it is played, so that its view knows them from the start (state_learn).
+ * Ranks are numbered as in the events, up to RANKS_MAX. In a ring with views,
+ * these are the numbers of nodes, as in ringctl; a node's rank is its place in
+ * the view. The ranks and the shapes of ops become known with the events. A
+ * recording is read once before it is played, so that its view knows them from
+ * the start (state_learn).
  */
 #ifndef RINGTOP_STATE_H
 #define RINGTOP_STATE_H
@@ -30,6 +32,7 @@ enum condition {
     RANK_JOINING,
     RANK_PARKED,
     RANK_LEFT,
+    RANK_PAUSED,  /* stopped by ringctl pause */
     RANK_SUSPECT, /* another rank suspects it */
     RANK_FAILED,  /* its op ended with an error */
     RANK_LOST,    /* a peer lost it: the run fails */
@@ -42,6 +45,7 @@ struct rank {
     bool joined;       /* later than the others */
     enum gw_membership member;
     bool out; /* of the view: left, or declared dead; possibly parked since */
+    bool paused; /* reported by the status of a live run */
     bool suspected, lost;
     uint64_t suspected_ns, gone_ns; /* since when; gone: dead, or left */
     bool in_op;
@@ -85,7 +89,8 @@ struct state {
     unsigned ring_count, ring[RANKS_MAX]; /* members whose order was reported */
     unsigned first_ranks; /* of the first run, if another has begun */
     struct gw_event last;
-    uint32_t shown; /* index of the shown op, or GW_NONE */
+    uint32_t shown;  /* index of the shown op, or GW_NONE */
+    uint32_t pinned; /* the op to show while it is known, or GW_NONE */
 };
 
 GW_MUST_CHECK enum gw_err state_new(struct state **state, struct gw_error *why);
@@ -114,12 +119,21 @@ const struct op *state_op(const struct state *state);
 unsigned state_steps(const struct state *state);
 unsigned state_chunks(const struct state *state);
 enum condition state_condition(const struct state *state, unsigned rank);
+/* Does the run have nodes with ranks in views? Else a rank is a rank. */
+bool state_has_nodes(const struct state *state);
+/* "node" or "rank". */
+const char *state_noun(const struct state *state);
+/* Left or declared dead, and not a process that may return. */
+bool state_gone(const struct state *state, unsigned rank);
 /* Known, and not gone for so long that it is no longer shown. */
 bool state_minds(const struct state *state, unsigned rank);
 /* How many ranks are members. */
 unsigned state_members(const struct state *state);
-/* Alive members in the order of the ring; returns how many. */
+/* Members in the order of the ring, by rank; returns how many. */
 unsigned state_ring(const struct state *state, unsigned ring[RANKS_MAX]);
+/* The node that an order most likely means, "2": the last alive member, or
+ * worker; "": none. */
+void state_usual_node(const struct state *state, char out[4]);
 /* The last event, in words. */
 void state_last_text(const struct state *state, char *out, size_t size);
 

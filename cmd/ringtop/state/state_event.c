@@ -102,14 +102,15 @@ void state_shout(struct state *s, struct op *op)
     if (op->shouted || op->sets.doubles == 0)
         return;
     const struct double_count *d = &op->sets.first;
+    const char *noun = state_noun(s);
     op->shouted = true;
     s->ops_doubled++;
     event_log_write(&s->log, s->now_ns, WEIGHT_BAD,
-                    "DOUBLE COUNT in op %" PRIu32 ": rank %" PRIu32
-                    " has rank %u twice in c%" PRIu32 ", step %" PRIu32
-                    " from rank %" PRIu32,
-                    op->op, d->at.dst, d->who, d->at.chunk, d->at.step + 1,
-                    d->at.src);
+                    "DOUBLE COUNT in op %" PRIu32 ": %s %" PRIu32
+                    " has %s %u twice in c%" PRIu32 ", step %" PRIu32
+                    " from %s %" PRIu32,
+                    op->op, noun, d->at.dst, noun, d->who, d->at.chunk,
+                    d->at.step + 1, noun, d->at.src);
 }
 
 void state_finish(struct state *s, struct op *op, uint64_t time_ns)
@@ -183,7 +184,7 @@ static void lift_suspicion(struct state *s, const struct gw_event *e)
     rank->suspected = false;
     failovers_clear_suspect(&s->failovers, e->rank);
     event_log_write(&s->log, e->time_ns, WEIGHT_INFO,
-                    "rank %" PRIu32 " responds again", e->rank);
+                    "%s %" PRIu32 " responds again", state_noun(s), e->rank);
 }
 
 static void on_end(struct state *s, const struct gw_event *e)
@@ -200,8 +201,9 @@ static void on_end(struct state *s, const struct gw_event *e)
     if (e->value != 0) {
         s->ops_failed++;
         event_log_write(&s->log, e->time_ns, WEIGHT_BAD,
-                        "op %" PRIu32 " failed at rank %" PRIu32 ": %s", e->op,
-                        e->rank, gw_err_text((enum gw_err)e->value));
+                        "op %" PRIu32 " failed at %s %" PRIu32 ": %s", e->op,
+                        state_noun(s), e->rank,
+                        gw_err_text((enum gw_err)e->value));
     }
     if (!op || rank->out)
         return;
@@ -361,6 +363,13 @@ static void count_bytes(struct state *s, const struct gw_event *e)
         rank->received_bytes += e->bytes;
 }
 
+/* A plain communicator has no views. */
+static bool is_about_views(const struct gw_event *e)
+{
+    return e->kind == GW_EV_MEMBER || e->kind == GW_EV_EPOCH ||
+           e->kind == GW_EV_FAILURE;
+}
+
 static void dispatch(struct state *s, const struct gw_event *e)
 {
     static void (*const handlers[GW_EVENT_KINDS])(struct state *,
@@ -393,6 +402,8 @@ void state_status(struct state *s, const json_t *status, uint64_t now_ns)
 {
     state_time(s, now_ns);
     controllers_status(&s->controllers, status);
+    if (!json_is_array(json_object_get(status, "slots")))
+        state_members_status(s, status);
     ps_status(&s->ps, status, s->now_ns, &s->log);
     s->failovers.ps = s->ps.here;
     ps_end_failovers(&s->ps, &s->failovers, s->now_ns, &s->log);
@@ -411,6 +422,8 @@ void state_event(struct state *s, const struct gw_event *event)
     ps_event(&s->ps, &e, &s->log);
     s->failovers.ps = s->ps.here;
     pipe_event(&s->pipe, &e, &s->log);
+    s->failovers.nodes =
+        !s->pipe.here && (s->failovers.nodes || is_about_views(&e));
     if (!s->resyncing)
         failovers_event(&s->failovers, &e, &s->log);
     if (e.kind != GW_EV_MEMBER) /* a view of the failover follows */

@@ -6,6 +6,7 @@
 #include "state_parts.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Ends its part in all open ops. */
 static void bury(struct state *s, struct rank *rank, uint64_t time_ns)
@@ -78,6 +79,21 @@ void state_member(struct state *s, const struct gw_event *e)
         bury(s, rank, e->time_ns);
     if (goes && (was_in || !s->resyncing)) /* else long ago */
         rank->gone_ns = s->now_ns;
+}
+
+void state_members_status(struct state *s, const json_t *status)
+{
+    size_t i;
+    const json_t *node;
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        const char *role = json_string_value(json_object_get(node, "role"));
+        const char *is = json_string_value(json_object_get(node, "state"));
+        json_int_t number = json_integer_value(json_object_get(node, "node"));
+        if (role && is && strcmp(role, "worker") == 0 && number >= 0 &&
+            number < RANKS_MAX)
+            s->ranks[number].paused = strcmp(is, "paused") == 0;
+    }
 }
 
 /* After a gap, the state of open ops is unknown. */

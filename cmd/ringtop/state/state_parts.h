@@ -16,5 +16,7 @@ void state_shout(struct state *state, struct op *op);
 void state_finish(struct state *state, struct op *op, uint64_t time_ns);
 /* A MEMBER event. */
 void state_member(struct state *state, const struct gw_event *event);
+/* The status of a live run: the nodes that are paused. No event says so. */
+void state_members_status(struct state *state, const json_t *status);
 
 #endif
