@@ -23,6 +23,7 @@
 
 const struct tool *the_tool;
 const struct command *the_command;
+struct typed_words typed_words;
 static bool in_shell;
 
 /* ---- the first pass ---- */
@@ -167,7 +168,7 @@ static int nothing_to_do(int count, char **list)
         return complain_with(GW_EINVAL,
                              "no command given; \"%s help\" lists the commands",
                              the_tool->name);
-    help_tool(stdout, false);
+    help_show(NULL, false);
     return 0;
 }
 
@@ -197,6 +198,7 @@ static enum gw_err choose_command(const char *name, int count,
 /* `unnamed` runs when no command is named. */
 static int dispatch(int count, char **list, const struct command *unnamed)
 {
+    typed_words = (struct typed_words){count, list};
     const char *name = survey(count, list);
     struct gw_error why;
     if (requested.version)
@@ -205,9 +207,9 @@ static int dispatch(int count, char **list, const struct command *unnamed)
         return complain(&why);
     if (requested.help_long || requested.help_short) {
         if (the_command && (name || the_command != the_tool->shell))
-            help_command(stdout, the_command, requested.help_long);
+            help_show(the_command, requested.help_long);
         else
-            help_tool(stdout, requested.help_long);
+            help_show(NULL, requested.help_long);
         return 0;
     }
     return the_command ? run_command(count, list) : nothing_to_do(count, list);
@@ -230,9 +232,30 @@ int tool_main(const struct tool *tool, int argc, char **argv)
     return status;
 }
 
+bool tool_line_fails(int count, char **list)
+{
+    const struct command *command;
+    struct gw_error why;
+    const char *name = count > 0 ? list[0] : "";
+    if (command_find(name, &command, &why) || !command->check)
+        return false;
+    char **operands = calloc((size_t)count + 1, sizeof *operands);
+    struct words words = {.count = count, .list = list, .command = command};
+    struct item item;
+    int operand_count = 0;
+    while (operands && words_next(&words, &item) != ITEM_END)
+        if (item.kind == ITEM_OPERAND && words.next > 1)
+            operands[operand_count++] = list[words.next - 1];
+    bool fails =
+        operand_count > 0 && command->check(operand_count, operands, &why);
+    free(operands);
+    return fails;
+}
+
 int tool_line(int count, char **words)
 {
     const struct command *caller = the_command;
+    const struct typed_words typed = typed_words;
     in_shell = true;
     options_keep();
     options_restore();
@@ -244,5 +267,6 @@ int tool_line(int count, char **words)
     complaint_clear(); /* it was printed in full */
     options_restore(); /* `words` may be freed now */
     the_command = caller;
+    typed_words = typed;
     return status;
 }

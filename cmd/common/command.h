@@ -34,7 +34,7 @@ struct option_spec {
     const char *choices; /* OPTION_CHOICE; also offered by completion */
 };
 
-/* The heading of the options from `first` on, in help. */
+/* The heading of the options, or of the commands, from `first` on, in help. */
 struct option_group {
     const char *first, *heading;
 };
@@ -51,6 +51,9 @@ struct command {
     unsigned operands_min, operands_max;
     bool program;  /* the first operand is a program, the rest its arguments */
     bool computes; /* holds nothing but memory: see computing_begin */
+    /* Finds errors in the operands before anything runs. Pure. Or NULL. */
+    enum gw_err (*check)(int operand_count, char **operands,
+                         struct gw_error *why);
     /* Returns the exit status. */
     int (*run)(int operand_count, char **operands);
 };
@@ -64,6 +67,8 @@ struct tool {
     const char *name; /* "collrun" */
     const char *summary;
     const struct command *const *commands; /* NULL-terminated */
+    /* In the order of the commands, ending as a command's; or NULL. */
+    const struct option_group *groups;
     /* Instead of commands: the tool has one command with the tool's own name,
      * which is not typed. `help` and `completion` still exist. */
     const struct command *only;
@@ -104,6 +109,10 @@ int tool_main(const struct tool *tool, int argc, char **argv);
  * output is a separate document. A command may also call it once it has copied
  * its options. `words` need not outlive the call. */
 int tool_line(int count, char **words);
+/* Would tool_line fail, since `check` of the command finds an error? */
+bool tool_line_fails(int count, char **words);
+/* A person types the lines, at a terminal: help has pages. */
+extern bool person_types;
 /* Of the tool, then help and completion; NULL past the last. */
 const struct command *command_at(unsigned index);
 /* The command that `name` means. GW_EINVAL: none ("did you mean"), or several:
@@ -135,6 +144,8 @@ int exit_status(enum gw_err code);
 /* The first error complained of, or NULL: the error for output_end when a
  * command continues after one. */
 const struct gw_error *complaint(void);
+/* Its exit status, or 0. */
+int complaint_status(void);
 /* Errors from now on have occurred at `place`, "FILE:3", which is printed
  * before the sentence; NULL: no place. Returns the previous place. */
 const char *complain_at(const char *place);
@@ -142,6 +153,13 @@ const char *complain_at(const char *place);
 /* True when colour may be used on `fd`: a terminal, NO_COLOR unset, TERM not
  * dumb; --color overrides. */
 bool color_on(int fd);
+/* True: a person's terminal, and not a launcher's, which prints the text
+ * elsewhere. */
+bool is_terminal(int fd);
+/* True: a terminal that has cursor control. */
+bool is_screen(int fd);
+/* The width of the terminal at `fd`. Without one: $COLUMNS, or 80. */
+int terminal_columns(int fd);
 /* Progress for a person: one line on stderr, overwritten; nothing when stderr
  * is not a terminal. An empty line clears it. */
 void progress(const char *format, ...) GW_PRINTF(1, 2);
@@ -149,8 +167,6 @@ void progress(const char *format, ...) GW_PRINTF(1, 2);
 /* The signal, set by SIGINT and SIGTERM once tool_main runs. Long commands
  * check it and end with a partial result, marked as such, and status 130. */
 extern volatile int interrupted;
-/* This signal sets it, too, unless it is ignored. */
-void interrupt_by(int number);
 /* Hanging up the terminal and Ctrl-\ set it, too: for commands that would leave
  * a run or a changed screen. */
 void interrupt_by_terminal(void);

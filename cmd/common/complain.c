@@ -39,6 +39,11 @@ const struct gw_error *complaint(void)
     return first.code ? &first : NULL;
 }
 
+int complaint_status(void)
+{
+    return first.code ? exit_status(first.code) : 0;
+}
+
 void complaint_clear(void)
 {
     first.code = GW_OK;

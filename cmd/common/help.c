@@ -8,19 +8,20 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char *bold(FILE *file, bool on)
+static const char *bold(bool on)
 {
-    if (!color_on(fileno(file)))
+    if (!color_on(STDOUT_FILENO))
         return "";
     return on ? "\033[1m" : "\033[m";
 }
 
 static void heading(FILE *file, const char *text)
 {
-    fprintf(file, "\n%s%s:%s\n", bold(file, true), text, bold(file, false));
+    fprintf(file, "\n%s%s:%s\n", bold(true), text, bold(false));
 }
 
 /* Prints each line of `text`, indented by two blanks. */
@@ -33,10 +34,10 @@ static void indented(FILE *file, const char *text)
     }
 }
 
-static int room_of(FILE *file)
+static int help_room(void)
 {
-    int fd = fileno(file);
-    return is_terminal(fd) ? terminal_columns(fd) : INT_MAX;
+    return is_terminal(STDOUT_FILENO) ? terminal_columns(STDOUT_FILENO)
+                                      : INT_MAX;
 }
 
 /* Prints the words of `text` in lines of `room` columns. The first word starts
@@ -60,7 +61,7 @@ static void describe_option(FILE *file, const struct option_spec *spec)
 {
     enum { NAME_COLUMNS = 22, TEXT_COLUMN = 26, NARROW = 60, INDENT = 8 };
     char letter[8] = "    ", left[96], value[64], text[512];
-    int room = room_of(file);
+    int room = help_room();
     if (spec->letter)
         snprintf(letter, sizeof letter, "-%c, ", spec->letter);
     snprintf(left, sizeof left, "%s--%s%s%s", letter, spec->name,
@@ -116,18 +117,19 @@ static void end_help(FILE *file)
             the_tool->name);
 }
 
-void help_command(FILE *file, const struct command *command, bool in_full)
+static void help_command(FILE *file, const struct command *command,
+                         bool in_full)
 {
     assert(command);
     char typed[96], usage[320];
     command_typed(command, typed);
-    fprintf(file, "%sUsage:%s ", bold(file, true), bold(file, false));
+    fprintf(file, "%sUsage:%s ", bold(true), bold(false));
     snprintf(usage, sizeof usage, "%s [OPTION]...%s%s", typed,
              command->operands ? " " : "",
              command->operands ? command->operands : "");
-    put_words(file, usage, 7, 4, room_of(file));
+    put_words(file, usage, 7, 4, help_room());
     fprintf(file, "\n  ");
-    put_words(file, command->help, 2, 2, room_of(file));
+    put_words(file, command->help, 2, 2, help_room());
     if (in_full && command->examples) {
         heading(file, "Examples");
         indented(file, command->examples);
@@ -148,32 +150,54 @@ void help_command(FILE *file, const struct command *command, bool in_full)
     }
 }
 
+/* The heading of the group that begins with this command, or NULL. */
+static const char *group_heading(const struct command *command)
+{
+    const struct option_group *group = the_tool->groups;
+    while (group && group->first && strcmp(group->first, command->name) != 0)
+        group++;
+    return group ? group->heading : NULL;
+}
+
 static void list_commands(FILE *file)
 {
     const struct command *command;
-    for (unsigned i = 0; (command = command_at(i)); i++)
+    if (!the_tool->groups)
+        heading(file, "Commands");
+    for (unsigned i = 0; (command = command_at(i)); i++) {
+        if (group_heading(command))
+            heading(file, group_heading(command));
         put_words(file, command->help, fprintf(file, "  %-11s ", command->name),
-                  14, room_of(file));
+                  14, help_room());
+    }
 }
 
+/* Only the names, one line per group. */
 static void name_commands(FILE *file)
 {
-    int room = room_of(file) < 80 ? room_of(file) - 2 : 78;
+    enum { INDENT = 12 };
+    int room = help_room() < 80 ? help_room() - 2 : 78;
+    int indent = the_tool->groups ? INDENT : 1;
     const struct command *command;
     int column = fprintf(file, "\nCommands:");
     for (unsigned i = 0; (command = command_at(i)); i++) {
-        if (column + (int)strlen(command->name) >= room)
-            column = fprintf(file, "\n ");
+        const char *group = group_heading(command);
+        if (group)
+            column = fprintf(file, "\n  %-*s", INDENT - 2, group) - 1;
+        else if (column + (int)strlen(command->name) >= room)
+            column = fprintf(file, "\n%*s", indent, "") - 1;
         column += fprintf(file, " %s", command->name);
     }
-    fprintf(file, "\n\"%s help COMMAND\" explains one, \"%s --help\" all.\n",
-            the_tool->name, the_tool->name);
+    const char *tool = person_types ? "" : the_tool->name;
+    const char *blank = person_types ? "" : " ";
+    fprintf(file, "\n\"%s%shelp COMMAND\" explains one, \"%s%s--help\" all.\n",
+            tool, blank, tool, blank);
 }
 
-void help_tool(FILE *file, bool in_full)
+static void help_tool(FILE *file, bool in_full)
 {
-    fprintf(file, "%s%s%s: %s\n", bold(file, true), the_tool->name,
-            bold(file, false), the_tool->summary);
+    fprintf(file, "%s%s%s: %s\n", bold(true), the_tool->name, bold(false),
+            the_tool->summary);
     heading(file, "Examples");
     indented(file, the_tool->examples);
     if (!in_full && the_tool->only)
@@ -182,7 +206,6 @@ void help_tool(FILE *file, bool in_full)
         name_commands(file);
     if (!in_full)
         return;
-    heading(file, "Commands");
     list_commands(file);
     if (the_tool->shell) {
         heading(file, "Without a command");
@@ -192,19 +215,30 @@ void help_tool(FILE *file, bool in_full)
     end_help(file);
 }
 
+void help_show(const struct command *command, bool in_full)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *page = person_types ? open_memstream(&text, &bytes) : NULL;
+    FILE *file = page ? page : stdout;
+    if (command)
+        help_command(file, command, in_full);
+    else
+        help_tool(file, in_full);
+    if (!page)
+        return;
+    fclose(page);
+    print_pages(text ? text : "");
+    free(text);
+}
+
 static int help_run(int operand_count, char **operands)
 {
+    const struct command *command = the_tool->only;
     struct gw_error why;
-    if (operand_count == 0 && the_tool->only)
-        help_command(stdout, the_tool->only, true);
-    else if (operand_count == 0)
-        help_tool(stdout, true);
-    if (operand_count == 0)
-        return 0;
-    const struct command *command;
-    if (command_find(operands[0], &command, &why))
+    if (operand_count > 0 && command_find(operands[0], &command, &why))
         return complain(&why);
-    help_command(stdout, command, true);
+    help_show(command, command || !person_types);
     return 0;
 }
 

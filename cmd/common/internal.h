@@ -18,6 +18,13 @@ extern const struct command *the_command; /* NULL until it is known */
 
 extern const struct command command_help, command_completion;
 
+/* The words after the tool's name. */
+struct typed_words {
+    int count;
+    char *const *list;
+};
+extern struct typed_words typed_words;
+
 /* Is it the tool's only command, whose name is not typed? */
 bool command_unnamed(const struct command *command);
 /* The words that a user types to run it: "collrun plan". Writes and returns
@@ -81,8 +88,8 @@ enum item_kind words_next(struct words *words, struct item *item);
 
 /* ---- help (help.c) ---- */
 
-void help_tool(FILE *file, bool in_full);
-void help_command(FILE *file, const struct command *command, bool in_full);
+/* Prints the help of a command; NULL: of the tool. */
+void help_show(const struct command *command, bool in_full);
 
 /* ---- the rest ---- */
 
@@ -99,11 +106,8 @@ bool computing_now(void);
 void computing_wake(void);
 void computing_yield(void);
 void complaint_clear(void); /* complain.c */
-/* True: a person's terminal, and not a launcher's, which prints the text
- * elsewhere. (terminal.c) */
-bool is_terminal(int fd);
-/* The width of the terminal at `fd`; 80 if unknown. (terminal.c) */
-int terminal_columns(int fd);
+/* Prints the text in pages that fit the terminal. (terminal.c) */
+void print_pages(const char *text);
 
 /* After the command has returned: closes a document that is still open. If none
  * was begun and the format is JSON, writes one that contains the error. Returns

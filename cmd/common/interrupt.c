@@ -30,9 +30,10 @@ static void on_signal(int number)
     computing_wake();
 }
 
-/* Without SA_RESTART, blocking calls return and the caller checks the flag. The
- * watcher ends a command that only computes. */
-void interrupt_by(int number)
+/* The signal sets `interrupted`, too, unless it is ignored. Without SA_RESTART,
+ * blocking calls return and the caller checks the flag. The watcher ends a
+ * command that only computes. */
+static void interrupt_by(int number)
 {
     struct sigaction action = {.sa_handler = on_signal}, before;
     action.sa_flags = computing_now() ? SA_RESTART : 0;

@@ -4,7 +4,7 @@
  */
 #include "key.h"
 
-#include <wire/zmq/zmq_wire.h>
+#include <wire/zmq/zmq_key.h>
 
 #include <errno.h>
 #include <fcntl.h>

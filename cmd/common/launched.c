@@ -79,13 +79,13 @@ static enum gw_err explain(struct launched *launched, struct gw_error *why)
     const struct gw_launch_env *env = &launched->env;
     struct output *output;
     char sources[128];
-    enum gw_err err = output_begin("gradwire place", common.output, fields,
+    enum gw_err err = output_begin("gradwire launch", common.output, fields,
                                    FIELD_COUNT, &output, why);
     if (err)
         return err;
     list_sources(env, sources);
     output_collect(output);
-    output_note_text(output, "seen", sources);
+    output_note_text(output, "detected", sources);
     output_note_text(output, "chosen", gw_launch_source_name(env->source));
     output_note_text(output, "mode", mode_of(env));
     for (enum gw_launch_env_field f = 0; f < GW_LAUNCH_FIELD_COUNT; f++) {

@@ -60,6 +60,8 @@ enum gw_err output_begin(const char *title, const char *format,
     o->title = title;
     o->field_count = field_count;
     memcpy(o->fields, fields, field_count * sizeof *fields);
+    if (chosen != &output_table)
+        provenance_take(&o->provenance);
     hold(o->file);
     open_document = o;
     documents++;
@@ -216,6 +218,7 @@ bool output_has_field(const struct output *output, const char *name)
 static void write_failure(void)
 {
     char title[96];
+    struct provenance provenance;
     bool line = strcmp(common.output, "jsonl") == 0;
     if (!line && strcmp(common.output, "json") != 0)
         return;
@@ -224,7 +227,9 @@ static void write_failure(void)
     else
         snprintf(title, sizeof title, "%s", the_tool->name);
     FILE *file = target ? target : stdout;
+    provenance_take(&provenance);
     put_json_opening(file, title);
+    put_json_provenance(file, &provenance);
     put_json_ending(file, complaint(), interrupted != 0);
     fputs("}\n", file);
 }

@@ -3,7 +3,8 @@
  * The output of a command on stdout, through one table of functions: table
  * (drawn by libsmartcols), json, jsonl, csv. All have the same field names. The
  * document is valid at any end: rows are objects of "rows", and `output_end`
- * closes it with the notes, also after a failure or Ctrl-C.
+ * closes it with the notes, also after a failure or Ctrl-C. All but the table
+ * have their provenance (output/provenance.h).
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H

@@ -8,6 +8,7 @@
  *                   admits only the same user)
  *     run.json      command, seed, versions, start time
  *     events.jsonl  written by `record`
+ *     commands      the commands, as a script (run/supervisor)
  *     summary.json  the result
  *     log           the output of its processes
  *
@@ -63,7 +64,8 @@
  *    "parked", "workers", "servers", "controllers_alive", "leader",
  *    "data_epoch", "samples_lost", "samples_doubled",
  *    "ops_forward", "ops_exclude", "chunks_kept", "chunks_redone",
- *    "chunks_fresh", ...
+ *    "chunks_fresh", "lockstep": null | the schedule, "lockstep_faults":
+ *    injected so far, ...
  *    "nodes": [{"node", "role", "state", "pid", "rank", "op", "phase",
  *               "waits_for", "step", "loss", "digest", "data_bytes_read",
  *               "text"}],
@@ -85,7 +87,7 @@
  *              "dropped", "staged", "messages_sent", "messages_saved",
  *              "envelopes_refused", "takeovers", "moved", "freeze_ms", "lease"}
  *             of a worker: {"clock", "data_epoch", "batch", "part", "parts",
- *              "closed", "staleness", "units", "unit_keys", "model_keys",
+ *              "closed", "staleness", "items", "item_keys", "model_keys",
  *              "data_bytes_read", "waited_share", "nans", and struct
  *              gw_ps_counts},
  *    "slots": [{"slot", "primary", "in_sync": [server, ...], "learner",
@@ -93,11 +95,11 @@
  *               "committed", "keys", "serves"}],  servers by their numbers,
  *              or null; "serves": the primary has taken the slot over
  *    "clocks": {"mode", "data_epoch", "batch", "batches", "parts",
- *               "data_epochs", "rounds", "closed", "units", "expected",
+ *               "data_epochs", "rounds", "closed", "items", "expected",
  *               "skipped", "parts_dropped" (of the skipped, by the death of
  *               a worker), "dropped", "redone",
- *               "staleness": [units, ...], "done"},
- *    "curve": [{"data_epoch", "units", "samples", "right", "loss",
+ *               "staleness": [items, ...], "done"},
+ *    "curve": [{"data_epoch", "items", "samples", "right", "loss",
  *               "seconds", "row_writes", "row_writes_lost"}],
  *              the training, by data epoch
  *    "result": {..., "test_loss", "test_accuracy", "quality": "accuracy" |

@@ -198,9 +198,10 @@ enum gw_err run_folder_write(const struct run_folder *folder, const char *file,
     return code;
 }
 
-enum gw_err run_folder_write_json(const struct run_folder *folder,
-                                  const char *file, json_t *json,
-                                  struct gw_error *why)
+/* Steals `json`. */
+static enum gw_err run_folder_write_json(const struct run_folder *folder,
+                                         const char *file, json_t *json,
+                                         struct gw_error *why)
 {
     char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
     json_decref(json);

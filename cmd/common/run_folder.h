@@ -37,10 +37,6 @@ GW_MUST_CHECK enum gw_err run_folder_log(const struct run_folder *folder,
 GW_MUST_CHECK enum gw_err run_folder_write(const struct run_folder *folder,
                                            const char *file, const char *text,
                                            struct gw_error *why);
-/* Steals `json`. */
-GW_MUST_CHECK enum gw_err run_folder_write_json(const struct run_folder *folder,
-                                                const char *file, json_t *json,
-                                                struct gw_error *why);
 /* Writes run.json of these facts (stolen), its name and start time, and the
  * file with its endpoint. */
 GW_MUST_CHECK enum gw_err run_folder_publish(const struct run_folder *folder,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Output for a person: colour and the progress line.
+ * Output for a person: colour, the progress line, and pages.
  */
 #include "common/text/visible.h"
 #include "internal.h"
@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+bool person_types;
 
 static bool is_set(const char *name)
 {
@@ -30,10 +32,10 @@ bool is_terminal(int fd)
     return isatty(fd) == 1 && !is_relayed();
 }
 
-static bool capable_terminal(int fd)
+bool is_screen(int fd)
 {
-    const char *kind = getenv("TERM");
-    return is_terminal(fd) && kind && strcmp(kind, "dumb") != 0;
+    const char *term = getenv("TERM");
+    return is_terminal(fd) && term && *term && strcmp(term, "dumb") != 0;
 }
 
 /* --color, then NO_COLOR (no-color.org), then CLICOLOR_FORCE, then the
@@ -47,15 +49,18 @@ bool color_on(int fd)
     const char *force = getenv("CLICOLOR_FORCE");
     if (force && *force && strcmp(force, "0") != 0)
         return true;
-    return capable_terminal(fd);
+    return is_screen(fd);
 }
 
 int terminal_columns(int fd)
 {
+    enum { USUAL = 80, LEAST = 10 };
     struct winsize size;
-    if (ioctl(fd, TIOCGWINSZ, &size) || size.ws_col < 10)
-        return 80;
-    return size.ws_col;
+    const char *columns = getenv("COLUMNS");
+    int width = columns ? atoi(columns) : 0;
+    if (is_terminal(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    return width < LEAST ? USUAL : width;
 }
 
 void progress(const char *format, ...)
@@ -66,11 +71,47 @@ void progress(const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    if (strcmp(line, shown) == 0 || !capable_terminal(STDERR_FILENO))
+    if (strcmp(line, shown) == 0 || !is_screen(STDERR_FILENO))
         return;
     int room = terminal_columns(STDERR_FILENO) - 1;
     fprintf(stderr, "\r\033[K%.*s", room,
             visible(line, escaped, sizeof escaped));
     fflush(stderr);
     memcpy(shown, line, sizeof shown);
+}
+
+/* ---- pages ---- */
+
+/* The last row is for the question. */
+static unsigned page_rows(void)
+{
+    enum { USUAL = 24, LEAST = 4 };
+    struct winsize size = {.ws_row = 0};
+    (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    return (size.ws_row < LEAST ? USUAL : size.ws_row) - 1u;
+}
+
+static bool next_page(void)
+{
+    char answer[256];
+    fputs("-- Enter: next page, q: end -- ", stdout);
+    fflush(stdout);
+    if (read(STDIN_FILENO, answer, sizeof answer) <= 0 || interrupted)
+        return false;
+    fputs("\033[A\033[K", stdout); /* the question's line */
+    return *answer == '\n';
+}
+
+void print_pages(const char *text)
+{
+    unsigned rows = page_rows();
+    for (unsigned row = 0; *text; row++) {
+        if (row == rows && !next_page())
+            return;
+        row %= rows;
+        size_t length = strcspn(text, "\n") + 1;
+        length -= text[length - 1] == 0;
+        fwrite(text, 1, length, stdout);
+        text += length;
+    }
 }

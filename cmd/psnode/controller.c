@@ -177,20 +177,19 @@ static int run_controller(int operand_count, char **operands)
     if (join_parse(&join, &why) || check_index(&join, &why) ||
         find_addresses(&join, &addresses, &why))
         return complain(&why);
-    const struct controllers_config config = {.index = controller_index,
-                                              .count = join.controller_count,
-                                              .endpoints = join.endpoint_list,
-                                              .raft = addresses.list,
-                                              .directory = directory,
-                                              .accept_loss = accept_loss,
-                                              .observer = addresses.observer,
-                                              .key_file = key_file(),
-                                              .insecure = join_options.insecure,
-                                              .token = join.token,
-                                              .slots = slots,
-                                              .replicas = replicas,
-                                              .servers = servers,
-                                              .ring = ring};
+    const struct controllers_config config = {
+        .index = controller_index,
+        .count = join.controller_count,
+        .endpoints = join.endpoint_list,
+        .raft = addresses.list,
+        .directory = directory,
+        .accept_loss = accept_loss,
+        .observer = addresses.observer,
+        .security = {join.token, key_file(), join_options.insecure},
+        .slots = slots,
+        .replicas = replicas,
+        .servers = servers,
+        .ring = ring};
     enum gw_err code = controllers_start(&config, &controllers, &why);
     if (code == GW_EDATA) {
         struct gw_error damage = why;

@@ -64,9 +64,7 @@ static enum gw_err start_controller(struct controllers *c, struct gw_error *why)
         .accept_loss = config->accept_loss,
         .channel = {.node = nodes[config->index],
                     .endpoint = config->endpoints[config->index],
-                    .token = config->token,
-                    .key_file = config->key_file,
-                    .insecure = config->insecure},
+                    .security = config->security},
         .context = c,
         .on_leader = on_leader,
     };
@@ -80,9 +78,7 @@ static enum gw_err init_observer(struct controllers *c, struct gw_error *why)
                                               OBSERVER_NODES - config->index,
                                           .role = GW__OBSERVER,
                                           .endpoint = config->observer,
-                                          .token = config->token,
-                                          .key_file = config->key_file,
-                                          .insecure = config->insecure,
+                                          .security = config->security,
                                           .controller_count = config->count,
                                           .context = c,
                                           .on_notification = on_notification};

@@ -9,6 +9,7 @@
 #define PSNODE_CONTROLLERS_H
 
 #include <gradwire/gradwire.h>
+#include <wire/security.h>
 
 struct controllers_config {
     unsigned index, count;        /* which one, of how many */
@@ -17,9 +18,7 @@ struct controllers_config {
     const char *directory;        /* of this one's log */
     bool accept_loss;             /* damaged entries may be dropped */
     const char *observer;         /* the observer's endpoint */
-    const char *key_file;         /* NULL: none */
-    bool insecure;                /* may use a network without one */
-    uint64_t token;
+    struct gw__security security;
     /* Of the cluster. The first values set count; different ones are an error.
      */
     unsigned slots, replicas, servers; /* `servers` are needed to begin */

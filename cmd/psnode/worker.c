@@ -76,7 +76,7 @@ static enum gw_err connect(struct ps_worker *w, const struct join *join,
 
 static const struct field fields[] = {
     {.name = "epoch", .kind = FIELD_INTEGER},
-    {.name = "units", .kind = FIELD_INTEGER},
+    {.name = "items", .kind = FIELD_INTEGER},
     {.name = "samples", .kind = FIELD_INTEGER},
     {.name = "loss", .kind = FIELD_REAL, .decimals = 6},
 };
@@ -180,7 +180,7 @@ static void put_score(const struct ps_worker *w,
     static char names[2][40], digest[24];
     const struct score *score = &w->node->status.score;
     const char *quality = gw_task_quality(w->task);
-    output_note_integer(results->output, "units",
+    output_note_integer(results->output, "items",
                         (int64_t)results->total_items);
     if (!w->node->status.scored)
         return;

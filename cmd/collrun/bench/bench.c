@@ -5,23 +5,25 @@
  * algorithm, the spread, and the distance from the bound. Every row has been
  * checked element by element on every rank.
  *
- * Read on in bench_cases.c (the cases), bench_rank.c (the measurement) and
- * bench_table.c (the rows); `bench wire` is separate, in bench_wire.c.
+ * Read on in bench_runs.c (the runs), bench_cases.c (their cases), bench_rank.c
+ * (the measurement) and bench_table.c (the rows); `bench wire` is separate, in
+ * bench_wire.c.
  */
 #include "bench.h"
 
+#include "bench_baseline.h"
 #include "bench_wire.h"
 #include "collrun/collrun.h"
-#include "collrun/plan/plan_file.h"
+#include "collrun/plan/plan_list.h"
 #include "collrun/plan/plan_source.h"
 #include "collrun/plan/price.h"
 #include "common/launched.h"
+#include "common/plan/plan_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static struct bench bench = {
-    .ranks = RANKS_UNSET,
     .algo = "auto",
     .bytes_min = 1 << 10,
     .bytes_max = 64 << 20,
@@ -29,8 +31,12 @@ static struct bench bench = {
     .seconds_ns = 200000000,
     .sample_ns = 20000,
     .warmup = 5,
+    .repeats = 1,
 };
-static const char *type_name = "f32", *op_name = "sum", *sizes_text;
+static const char *type_name = "f32", *op_name = "sum", *sizes_text,
+                  *ranks_text, *wires_text, *baseline_path;
+static struct bench_baseline baseline;
+static struct bench_runs runs;
 static uint64_t slice_bytes;
 static unsigned lanes;
 static bool no_windows, no_pin, why_chosen;
@@ -38,14 +44,19 @@ static const struct launched *launched;
 
 /* clang-format off */
 static const struct option_spec options[] = {
-    {"algo", 'a', OPTION_TEXT, &bench.algo, "NAME",
-     "Algorithm; all measures each one that supports N ranks, auto lets the "
-     "library choose.",
+    {"algo", 'a', OPTION_TEXT, &bench.algo, "NAME,...",
+     "Algorithms, plug-ins and plan files; all measures each one that supports "
+     "N ranks, auto lets the library choose.",
      "auto|all|" PLAN_ALGO_WORDS},
-    {"wire", 'w', OPTION_CHOICE, &bench.wire, "WIRE",
-     "Transport. Default: shm.", "shm|ipc|tcp|verbs"},
-    {"ranks", 'n', OPTION_UNSIGNED, &bench.ranks, "N",
-     "Processes. Default: 4, or as many as mpirun or another launcher started.",
+    {"wire", 'w', OPTION_LIST, &wires_text, "WIRE,...",
+     "Transports, each measured in turn. Default: shm.", "shm|ipc|tcp|zmq|verbs"},
+    {"ranks", 'n', OPTION_LIST, &ranks_text, "N,...",
+     "Processes; each number is measured in turn. Default: 4, or as many as "
+     "mpirun or another launcher started.",
+     NULL},
+    {"repeat", 0, OPTION_COUNT, &bench.repeats, "N",
+     "Start the processes N times for each wire and number of ranks, in turns; "
+     "rows have the medians.",
      NULL},
     {"begin", 'b', OPTION_BYTES, &bench.bytes_min, "BYTES",
      "Smallest size in bytes.", NULL},
@@ -84,6 +95,8 @@ static const struct option_spec options[] = {
      "Sockets per peer with ipc and tcp. Default: chosen by the wire.", NULL},
     {"no-pin", 0, OPTION_FLAG, &no_pin, NULL,
      "Let the scheduler choose the CPU of each rank.", NULL},
+    {"compare", 0, OPTION_TEXT, &baseline_path, "FILE.jsonl",
+     "Print the ratio of each time to that in an earlier output.", NULL},
     {"why", 0, OPTION_FLAG, &why_chosen, NULL,
      "Print the predicted time of each algorithm.", NULL},
     LAUNCHER_OPTIONS,
@@ -124,27 +137,38 @@ static struct launch plain_launch(void)
     };
 }
 
+/* The current run. */
 static enum gw_err launch_ranks(struct bench_table *table, struct gw_error *why)
 {
     struct launch launch = plain_launch();
     launch.rank_main = bench_rank_main;
     launch.context = table;
     launch.on_report = add_bench_report;
+    bench_table_progress(table, bench.begin);
     enum gw_err err = launch_run(&launch, why);
     if (!err && table->wrong > 0)
         return gw_fail(why, GW_EWRONG, "%s", table->first_wrong);
     return err;
 }
 
-/* For the smallest size; the explanation includes the sizes at which the choice
+static enum gw_err launch_runs(struct bench_table *table, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    for (unsigned repeat = 0; repeat < bench.repeats; repeat++)
+        while (!err && bench_next_run(&bench))
+            err = launch_ranks(table, why);
+    return err;
+}
+
+/* For the smallest size of the first run; the explanation includes the sizes at which the choice
  * changes. */
 static void explain(struct output *output)
 {
     const struct bench_case *item = &bench.cases[0];
     const struct price_question question = {
-        .wire = bench.wire,
+        .wire = item->wire,
         .collective = item->collective,
-        .ranks = bench.ranks,
+        .ranks = item->ranks,
         .bytes = item->bytes,
         .count = item->count,
         .elem_bytes = gw_dtype_size(bench.type),
@@ -161,10 +185,9 @@ static int measure_table(void)
         return complain(&why);
     if (why_chosen)
         explain(table.output);
-    bench_table_progress(&table);
-    err = launch_ranks(&table, &why);
-    bench_table_end(&table, err ? &why : NULL);
-    return err ? complain(&why) : 0;
+    err = launch_runs(&table, &why);
+    bench_table_end(&table, err ? &why : complaint());
+    return err ? complain(&why) : complaint_status();
 }
 
 /* "1K,128K,16M" */
@@ -199,12 +222,9 @@ static enum gw_err read_sizes(struct gw_error *why)
 static enum gw_err check_bench_options(struct gw_error *why)
 {
     bool one_size = bench.bytes_min == bench.bytes_max;
-    if (bench.ranks == 0)
-        return gw_fail(why, GW_EINVAL, "--ranks must be at least 1");
-    if (bench.root >= bench.ranks)
-        return gw_fail(why, GW_EINVAL,
-                       "--root %u: must be less than the number of ranks, %u",
-                       bench.root, bench.ranks);
+    if (bench.repeats > BENCH_REPEATS_MAX)
+        return gw_fail(why, GW_EINVAL, "--repeat must be at most %d, not %u",
+                       BENCH_REPEATS_MAX, bench.repeats);
     if (bench.bytes_min == 0 || bench.bytes_min > bench.bytes_max)
         return gw_fail(why, GW_EINVAL,
                        "--begin must be at least 1 and at most --end");
@@ -229,8 +249,11 @@ static int measure_wire(void)
     if (launched)
         return complain_with(GW_EINVAL,
                              "wire measures two ranks of its own; add --alone");
+    if (bench.repeats > 1 || baseline_path)
+        return complain_with(GW_EINVAL,
+                             "wire: --repeat and --compare are not supported");
     const struct launch plain = plain_launch();
-    return bench_wire(&bench, &plain, &why) ? complain(&why) : 0;
+    return bench_wire(&bench, &runs, &plain, &why) ? complain(&why) : 0;
 }
 
 /* Without -n, a file may set the number of ranks. */
@@ -239,20 +262,61 @@ static void set_ranks_from_file(const char *operand)
     unsigned ranks = 0;
     if (plan_names_file(operand))
         ranks = plan_file_ranks(operand);
-    else if (plan_names_file(bench.algo))
-        ranks = plan_file_ranks(bench.algo);
-    if (bench.ranks == RANKS_UNSET && ranks > 0)
-        bench.ranks = ranks;
+    else
+        ranks = plan_list_ranks(bench.algo);
+    if (runs.ranks_count == 0 && ranks > 0)
+        runs.ranks[runs.ranks_count++] = ranks;
+}
+
+/* Sets the wire and the number of ranks that are not given. A launcher starts
+ * the processes once, so one run is all that it can have. */
+static enum gw_err find_launcher(struct gw_error *why)
+{
+    unsigned ranks = runs.ranks_count == 1 ? runs.ranks[0] : RANKS_UNSET;
+    const char *wire = runs.wires_count == 1 ? runs.wires[0] : NULL;
+    enum gw_err err =
+        launched_begin(&ranks, PLAN_RANKS_DEFAULT, &wire, &launched, why);
+    if (err)
+        return err;
+    if (launched &&
+        (runs.ranks_count > 1 || runs.wires_count > 1 || bench.repeats > 1))
+        return gw_fail(why, GW_EINVAL,
+                       "%s has started the processes; lists of --ranks and "
+                       "--wire, and --repeat, need --alone",
+                       launched->engine);
+    if (runs.ranks_count <= 1)
+        runs.ranks[0] = ranks;
+    if (runs.wires_count <= 1)
+        runs.wires[0] = wire;
+    runs.ranks_count += runs.ranks_count == 0;
+    runs.wires_count += runs.wires_count == 0;
+    return GW_OK;
+}
+
+static enum gw_err list_cases(const char *operand, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    if (baseline_path) {
+        err = bench_baseline_read(&baseline, baseline_path, why);
+        bench.baseline = &baseline;
+    }
+    if (!err)
+        err = bench_runs_list(&runs, &bench, operand, why);
+    if (!err && why_chosen && strcmp(operand, "all") == 0)
+        err = gw_fail(why, GW_EINVAL,
+                      "--why explains one collective; name one instead of all");
+    return err;
 }
 
 static int run_bench(int operand_count, char **operands)
 {
     struct gw_error why;
     bench.seed = common.seed;
-    if (operand_count > 0) /* optional with --explain-env */
+    enum gw_err err = bench_runs_parse(&runs, ranks_text, wires_text, &why);
+    if (!err && operand_count > 0) /* optional with --explain-env */
         set_ranks_from_file(operands[0]);
-    enum gw_err err = launched_begin(&bench.ranks, PLAN_RANKS_DEFAULT,
-                                     &bench.wire, &launched, &why);
+    if (!err)
+        err = find_launcher(&why);
     if (err == GW_PENDING)
         return 0;
     if (!err)
@@ -260,12 +324,10 @@ static int run_bench(int operand_count, char **operands)
     if (!err && strcmp(operands[0], "wire") == 0)
         return measure_wire();
     if (!err)
-        err = bench_list(&bench, operands[0], &why);
-    if (!err && why_chosen && strcmp(operands[0], "all") == 0)
-        err = gw_fail(&why, GW_EINVAL,
-                      "--why explains one collective; name one instead of all");
+        err = list_cases(operands[0], &why);
     int status = err ? complain(&why) : measure_table();
     free(bench.cases);
+    bench_baseline_free(&baseline);
     return status;
 }
 
@@ -283,7 +345,9 @@ const struct command command_bench = {
     .operands = "OP|all|FILE.plan|wire",
     .help = "time a collective or a wire, and check every result",
     .examples = "collrun bench allreduce -n 4 -b 1K -e 64M -f 4\n"
-                "collrun bench allreduce --algo all --wire tcp -b 1M -e 1M\n"
+                "collrun bench allreduce --algo all,mine.plan -b 1M -e 1M\n"
+                "collrun bench allreduce -n 2,4 --wire shm,tcp --repeat 5\n"
+                "collrun bench allreduce -n 4 --compare before.jsonl\n"
                 "collrun bench mine.plan --wire tcp -b 1M -e 1M\n"
                 "collrun bench wire --wire tcp -b 64K -e 1M\n"
                 "collrun bench all -n 2 -b 64K -e 64K -o jsonl\n",

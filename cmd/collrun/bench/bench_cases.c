@@ -5,17 +5,16 @@
  */
 #include "bench.h"
 
-#include "collrun/plan/plan_file.h"
-#include "collrun/plan/plan_plugin.h"
+#include "bench_baseline.h"
+#include "collrun/plan/plan_list.h"
 #include "collrun/plan/plan_source.h"
+#include "common/plan/plan_file.h"
 #include "sizes.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { CANDIDATES_MAX = 64 };
 
 /* No algorithm's bytes on all links wrap below this size. */
 #define BYTES_MAX (UINT64_C(1) << 48)
@@ -35,38 +34,25 @@ static enum gw_err add_case(struct bench *b, const struct bench_case *item,
     return GW_OK;
 }
 
-/* For an algorithm that the library never chooses by itself. */
-static double predict_added(const struct bench *b,
-                            const struct bench_case *item, size_t elem_bytes)
-{
-    struct gw_wire_costs costs;
-    bool measured;
-    gw_costs_among(b->wire, b->ranks, &costs, &measured);
-    double us = gw_predict_us(b->wire, &costs, item->algo, b->ranks,
-                              item->count, elem_bytes);
-    return us >= 0 ? us : (double)NAN;
-}
-
 /* Fills in the algorithm and its predicted time; `algo` NULL: the library's
  * choice for this size. */
 static enum gw_err predict(const struct bench *b, struct bench_case *item,
                            const struct gw_algo *algo, struct gw_error *why)
 {
-    struct gw_candidate candidates[CANDIDATES_MAX];
+    struct gw_candidate best;
     size_t elem_bytes = gw_dtype_size(b->type);
-    size_t count = gw_choose(b->wire, item->collective, b->ranks, item->count,
-                             elem_bytes, candidates, CANDIDATES_MAX);
-    if (count == 0 && !algo)
+    if (!algo && gw_choose(b->wire, item->collective, b->ranks, item->count,
+                           elem_bytes, &best, 1) == 0)
         return gw_fail(why, GW_ENOMEM, "prediction for %zu elements",
                        item->count);
-    count = count < CANDIDATES_MAX ? count : CANDIDATES_MAX;
-    item->algo = algo ? algo : candidates[0].algo;
-    item->predicted_us = (double)NAN;
-    for (size_t i = 0; i < count; i++)
-        if (candidates[i].algo == item->algo)
-            item->predicted_us = candidates[i].predicted_us;
-    if (isnan(item->predicted_us))
-        item->predicted_us = predict_added(b, item, elem_bytes);
+    item->algo = algo ? algo : best.algo;
+    item->predicted_us =
+        algo ? plan_predict_us(b->wire, algo, b->ranks, item->count, elem_bytes)
+             : best.predicted_us;
+    if (item->predicted_us < 0)
+        item->predicted_us = (double)NAN;
+    item->baseline_us =
+        b->baseline ? bench_baseline_us(b->baseline, b, item) : (double)NAN;
     item->bound_us = gw_wire_bound_us(b->wire, item->collective, b->ranks,
                                       item->count, elem_bytes);
     return GW_OK;
@@ -75,11 +61,15 @@ static enum gw_err predict(const struct bench *b, struct bench_case *item,
 /* The case of one size. With `before`, the size is omitted if it equals the
  * last one: two may round down to the same. */
 static enum gw_err list_size(struct bench *b, enum gw_collective collective,
-                             const struct gw_algo *algo, uint64_t bytes,
-                             uint64_t *before, struct gw_error *why)
+                             const struct gw_algo *algo, unsigned root,
+                             uint64_t bytes, uint64_t *before,
+                             struct gw_error *why)
 {
     size_t elem_bytes = gw_dtype_size(b->type);
-    struct bench_case item = {.collective = collective};
+    struct bench_case item = {.wire = b->wire,
+                              .ranks = b->ranks,
+                              .root = root,
+                              .collective = collective};
     if (collective != GW_BARRIER)
         item.count = plan_count(collective, b->ranks, bytes, elem_bytes);
     item.bytes = size_bytes(collective, b->ranks, item.count, elem_bytes);
@@ -96,39 +86,6 @@ static enum gw_err list_size(struct bench *b, enum gw_collective collective,
     return err ? err : add_case(b, &item, why);
 }
 
-/* Every size of one collective by one algorithm. Explicitly listed sizes are
- * never omitted. */
-static enum gw_err list_sizes(struct bench *b, enum gw_collective collective,
-                              const struct gw_algo *algo, struct gw_error *why)
-{
-    uint64_t before = UINT64_MAX, bytes = b->bytes_min;
-    enum gw_err err = GW_OK;
-    for (size_t i = 0; i < b->size_count && !err; i++)
-        err = list_size(b, collective, algo, b->sizes[i], NULL, why);
-    if (b->size_count > 0)
-        return err;
-    while (!err && bytes <= b->bytes_max) {
-        err = list_size(b, collective, algo, bytes, &before, why);
-        if (bytes > b->bytes_max / b->factor)
-            break;
-        bytes *= b->factor;
-    }
-    return err;
-}
-
-static enum gw_err list_all_algos(struct bench *b,
-                                  enum gw_collective collective,
-                                  struct gw_error *why)
-{
-    size_t count;
-    const struct gw_algo *const *algos = gw_algo_list(&count);
-    for (size_t i = 0; i < count; i++)
-        if (algos[i]->collective == collective && algos[i]->valid(b->ranks) &&
-            list_sizes(b, collective, algos[i], why))
-            return why->code;
-    return GW_OK;
-}
-
 static enum gw_err check_redop(const struct bench *b,
                                enum gw_collective collective,
                                struct gw_error *why)
@@ -140,81 +97,72 @@ static enum gw_err check_redop(const struct bench *b,
                    gw_redop_name(b->op), gw_dtype_name(b->type));
 }
 
+/* Every size of one collective by one algorithm. Explicitly listed sizes are
+ * never omitted. */
+static enum gw_err list_sizes(struct bench *b, enum gw_collective collective,
+                              const struct gw_algo *algo, unsigned root,
+                              struct gw_error *why)
+{
+    uint64_t before = UINT64_MAX, bytes = b->bytes_min;
+    enum gw_err err = check_redop(b, collective, why);
+    for (size_t i = 0; i < b->size_count && !err; i++)
+        err = list_size(b, collective, algo, root, b->sizes[i], NULL, why);
+    if (b->size_count > 0)
+        return err;
+    while (!err && bytes <= b->bytes_max) {
+        err = list_size(b, collective, algo, root, bytes, &before, why);
+        if (bytes > b->bytes_max / b->factor)
+            break;
+        bytes *= b->factor;
+    }
+    return err;
+}
+
+/* The root of a file is its own. */
 static enum gw_err list_algo(struct bench *b, const struct gw_algo *algo,
                              struct gw_error *why)
 {
-    if (!algo->valid(b->ranks))
-        return gw_fail(why, GW_EINVAL, "%s %s does not support %u ranks",
-                       gw_collective_name(algo->collective), algo->name,
-                       b->ranks);
-    const struct gw_algo_args args = {.ranks = b->ranks, .root = b->root};
+    struct gw_algo_args args = {.ranks = b->ranks, .root = b->root};
     if (plan_prove(algo, &args, why))
         return why->code;
-    return list_sizes(b, algo->collective, algo, why);
+    return list_sizes(b, algo->collective, algo, args.root, why);
 }
 
-/* The root is the file's. */
-static enum gw_err list_file(struct bench *b, const char *path,
-                             const enum gw_collective *collective,
-                             struct gw_error *why)
-{
-    const struct gw_algo *algo;
-    unsigned root = b->root;
-    if (plan_file(path, b->ranks, &algo, &b->root, why))
-        return why->code;
-    if (collective && algo->collective != *collective)
-        return gw_fail(why, GW_EINVAL, "%.100s is a plan for %s, not for %s",
-                       path, gw_collective_name(algo->collective),
-                       gw_collective_name(*collective));
-    if (root != 0 && root != b->root)
-        return gw_fail(why, GW_EINVAL, "--root: %.100s has root %u, not %u",
-                       path, b->root, root);
-    if (check_redop(b, algo->collective, why))
-        return why->code;
-    return list_algo(b, algo, why);
-}
-
+/* `others`: words for other collectives are ignored. */
 static enum gw_err list_named(struct bench *b, enum gw_collective collective,
-                              struct gw_error *why)
+                              bool others, struct gw_error *why)
 {
-    const struct gw_algo *algo;
-    if (plan_names_file(b->algo))
-        return list_file(b, b->algo, &collective, why);
-    if (plan_algo(collective, b->algo, &algo, why))
-        return why->code;
-    return list_algo(b, algo, why);
+    struct plan_list list;
+    const struct plan_wanted wanted = {.collective = collective,
+                                       .words = b->algo,
+                                       .ranks = b->ranks,
+                                       .others = others};
+    size_t before = b->case_count;
+    enum gw_err err = plan_list(&wanted, &list, why);
+    for (size_t i = 0; i < list.count && !err; i++)
+        err = plan_leave_out(&list, list_algo(b, list.algos[i], why), why);
+    if (!err && !others && b->case_count == before)
+        err = gw_fail(why, GW_EINVAL, "no algorithm of %s is left",
+                      gw_collective_name(collective));
+    return err;
 }
 
 static enum gw_err list_one(struct bench *b, enum gw_collective collective,
-                            struct gw_error *why)
+                            bool others, struct gw_error *why)
 {
-    if (check_redop(b, collective, why))
-        return why->code;
-    if (strcmp(b->algo, "auto") == 0)
-        return list_sizes(b, collective, NULL, why);
-    if (strcmp(b->algo, "all") == 0)
-        return list_all_algos(b, collective, why);
-    return list_named(b, collective, why);
+    return strcmp(b->algo, "auto") == 0
+               ? list_sizes(b, collective, NULL, b->root, why)
+               : list_named(b, collective, others, why);
 }
 
-/* All collectives that have the named algorithm for this number of ranks. */
+/* All collectives that have the named algorithms for this number of ranks. */
 static enum gw_err list_every(struct bench *b, struct gw_error *why)
 {
-    const struct gw_algo *plugin;
-    if (plan_names_plugin(b->algo))
-        return plan_plugin(b->algo, &plugin, why)
-                   ? why->code
-                   : list_one(b, plugin->collective, why);
-    bool named = strcmp(b->algo, "auto") != 0 && strcmp(b->algo, "all") != 0;
-    for (unsigned c = 0; c < GW_COLLECTIVES; c++) {
-        enum gw_collective collective = (enum gw_collective)c;
-        const struct gw_algo *algo = gw_algo_find(collective, b->algo);
-        if (named && (!algo || !algo->valid(b->ranks)))
-            continue;
-        if (list_one(b, collective, why))
+    size_t before = b->case_count;
+    for (unsigned c = 0; c < GW_COLLECTIVES; c++)
+        if (list_one(b, (enum gw_collective)c, true, why))
             return why->code;
-    }
-    if (b->case_count == 0)
+    if (b->case_count == before)
         return gw_fail(why, GW_EINVAL,
                        "--ranks %u: no collective has an algorithm \"%s\" for "
                        "so many ranks",
@@ -222,13 +170,19 @@ static enum gw_err list_every(struct bench *b, struct gw_error *why)
     return GW_OK;
 }
 
+static enum gw_err list_file(struct bench *b, const char *path,
+                             struct gw_error *why)
+{
+    const struct gw_algo *algo;
+    enum gw_err err = plan_file(path, b->ranks, &algo, why);
+    return err ? err : list_algo(b, algo, why);
+}
+
 enum gw_err bench_list(struct bench *b, const char *operand,
                        struct gw_error *why)
 {
     bool is_file;
     enum gw_collective collective;
-    b->cases = NULL;
-    b->case_count = b->case_room = 0;
     if (strcmp(operand, "all") == 0)
         return list_every(b, why);
     if (plan_operand(operand, &is_file, &collective, why))
@@ -238,6 +192,6 @@ enum gw_err bench_list(struct bench *b, const char *operand,
                        "%.100s defines its own algorithm; use --algo only "
                        "with a collective",
                        operand);
-    return is_file ? list_file(b, operand, NULL, why)
-                   : list_one(b, collective, why);
+    return is_file ? list_file(b, operand, why)
+                   : list_one(b, collective, false, why);
 }

@@ -62,7 +62,7 @@ static struct pattern pattern_of(const struct bench *b,
         .type = b->type,
         .op = b->op,
         .ranks = b->ranks,
-        .root = gw_collective_rooted(item->collective) ? b->root : 0,
+        .root = gw_collective_rooted(item->collective) ? item->root : 0,
         .count = item->count,
         .in_place = b->in_place,
         .seed = seed,
@@ -304,7 +304,7 @@ enum gw_err bench_rank(struct gw_comm *comm, struct reporter *report,
     r.samples = malloc(SAMPLES_MAX * sizeof *r.samples);
     if (!r.samples)
         err = gw_fail(why, GW_ENOMEM, "%d samples", SAMPLES_MAX);
-    for (size_t i = 0; i < b->case_count && !err; i++) {
+    for (size_t i = b->begin; i < b->end && !err; i++) {
         struct bench_report result = {.index = i};
         err = measure_case(&r, &b->cases[i], &result);
         if (!err)

@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The rows of `collrun bench`: a row is printed as soon as all ranks have
- * reported its case. Times are rank 0's, as in nccl-tests and the MPI
- * benchmarks; wrong elements are summed over all ranks.
+ * reported its case in the last repeat. Times are rank 0's, as in nccl-tests and
+ * the MPI benchmarks, and medians over the repeats; wrong elements are summed
+ * over all ranks and repeats.
  */
 #include "bench.h"
 
+#include "bench_baseline.h"
 #include "collrun/run/pattern.h"
 #include "common/command.h"
+#include "common/plan/plan_algo.h"
+#include "common/stats.h"
 #include "sizes.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The last one is for people only: data has both times. */
-static const struct field fields[] = {
+enum {
+    RANKS = 12,
+    BOUND_PERCENT = 17,
+    REPEATS = 18,  /* and the fields of several repeats */
+    BASELINE = 22, /* and the ratio */
+    FIELD_COUNT = 24,
+};
+
+static const struct field fields[FIELD_COUNT] = {
     {"bytes", "size", FIELD_INTEGER, 0, false},
     {"count", NULL, FIELD_INTEGER, 0, false},
     {"dtype", "type", FIELD_TEXT, 0, false},
@@ -34,40 +47,106 @@ static const struct field fields[] = {
     {"predicted_us", "predicted", FIELD_REAL, 2, false},
     {"bound_us", "bound", FIELD_REAL, 2, false},
     {"bound_percent", "% of bound", FIELD_REAL, 1, false},
+    {"repeats", NULL, FIELD_INTEGER, 0, true},
+    {"time_min_us", "min", FIELD_REAL, 2, true},
+    {"time_max_us", "max", FIELD_REAL, 2, true},
+    {"spread_us", "spread", FIELD_REAL, 2, true},
+    {"baseline_us", "baseline", FIELD_REAL, 2, false},
+    {"ratio", NULL, FIELD_REAL, 3, false},
 };
-enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+/* ---- one row ---- */
+
+/* Over the repeats of a case. */
+struct spread {
+    double median, least, largest;
+    double deviation; /* the median of the distances from the median */
+};
+
+/* Of the values at `offset` in the reports. */
+static struct spread spread_of(const struct bench_table *t,
+                               const struct bench_totals *totals, size_t offset)
+{
+    double *sorted = t->sorted;
+    unsigned count = totals->repeats;
+    for (unsigned i = 0; i < count; i++)
+        memcpy(&sorted[i], (const char *)&totals->rank0[i] + offset,
+               sizeof *sorted);
+    stats_sort(sorted, count);
+    struct spread spread = {.median = stats_median(sorted, count),
+                            .least = sorted[0],
+                            .largest = sorted[count - 1],
+                            .deviation = (double)NAN};
+    for (unsigned i = 0; i < count; i++)
+        sorted[i] = fabs(sorted[i] - spread.median);
+    stats_sort(sorted, count);
+    if (count > 1)
+        spread.deviation = stats_median(sorted, count);
+    return spread;
+}
+
+static double add_ratio(struct bench_table *t, double ratio)
+{
+    if (t->bench->baseline && ratio > 0) {
+        t->ratios += log(ratio);
+        t->ratio_count++;
+    }
+    return ratio;
+}
+
+/* A percentage is for people only: data has both times. */
+static void put_row(struct bench_table *t, union value row[FIELD_COUNT])
+{
+    if (!t->percent)
+        memmove(&row[BOUND_PERCENT], &row[BOUND_PERCENT + 1],
+                (FIELD_COUNT - BOUND_PERCENT - 1) * sizeof *row);
+    output_row(t->output, row);
+    t->rows++;
+}
 
 static void print_row(struct bench_table *t, const struct bench_case *item,
                       const struct bench_totals *totals)
 {
     const struct bench *b = t->bench;
-    const struct bench_report *r = &totals->rank0;
     bool reduces = gw_collective_reduces(item->collective);
     bool rooted = gw_collective_rooted(item->collective);
-    double algbw = (double)item->bytes / r->time_us * 1e-3;
+    struct spread time =
+        spread_of(t, totals, offsetof(struct bench_report, time_us));
+    double algbw = (double)item->bytes / time.median * 1e-3;
+    double busbw = algbw * size_bus_factor(item->collective, item->ranks);
+    double p50 =
+        spread_of(t, totals, offsetof(struct bench_report, p50_us)).median;
+    double p99 =
+        spread_of(t, totals, offsetof(struct bench_report, p99_us)).median;
     progress("%s", "");
-    output_row(t->output, (union value[FIELD_COUNT]){
-                              {.integer = (int64_t)item->bytes},
-                              {.integer = (int64_t)item->count},
-                              {.text = gw_dtype_name(b->type)},
-                              {.text = reduces ? gw_redop_name(b->op) : "none"},
-                              {.integer = rooted ? (int64_t)b->root : -1},
-                              {.real = r->time_us},
-                              {.real = algbw},
-                              {.real = algbw * size_bus_factor(item->collective,
-                                                               b->ranks)},
-                              {.integer = (int64_t)totals->wrong},
-                              {.text = gw_collective_name(item->collective)},
-                              {.text = item->algo->name},
-                              {.text = b->wire},
-                              {.integer = b->ranks},
-                              {.real = r->p50_us},
-                              {.real = r->p99_us},
-                              {.real = item->predicted_us},
-                              {.real = item->bound_us},
-                              {.real = item->bound_us / r->time_us * 100},
-                          });
-    t->rows++;
+    if (time.median < item->bound_us)
+        t->beyond = item->wire;
+    put_row(t, (union value[FIELD_COUNT]){
+                   {.integer = (int64_t)item->bytes},
+                   {.integer = (int64_t)item->count},
+                   {.text = gw_dtype_name(b->type)},
+                   {.text = reduces ? gw_redop_name(b->op) : "none"},
+                   {.integer = rooted ? (int64_t)item->root : -1},
+                   {.real = time.median},
+                   {.real = algbw},
+                   {.real = busbw},
+                   {.integer = (int64_t)totals->wrong},
+                   {.text = gw_collective_name(item->collective)},
+                   {.text = plan_algo_label(item->algo)},
+                   {.text = item->wire},
+                   {.integer = item->ranks},
+                   {.real = p50},
+                   {.real = p99},
+                   {.real = item->predicted_us},
+                   {.real = item->bound_us},
+                   {.real = item->bound_us / time.median * 100},
+                   {.integer = totals->repeats},
+                   {.real = time.least},
+                   {.real = time.largest},
+                   {.real = time.deviation},
+                   {.real = item->baseline_us},
+                   {.real = add_ratio(t, time.median / item->baseline_us)},
+               });
 }
 
 static void record_wrong(struct bench_table *t, const struct bench_case *item,
@@ -80,42 +159,103 @@ static void record_wrong(struct bench_table *t, const struct bench_case *item,
     pattern_report(r->wrong, r->first_wrong, text);
     if (t->wrong == 0)
         snprintf(t->first_wrong, sizeof t->first_wrong, "%s %s %s: rank %u: %s",
-                 gw_collective_name(item->collective), item->algo->name, size,
-                 rank, text);
+                 gw_collective_name(item->collective),
+                 plan_algo_label(item->algo), size, rank, text);
     t->wrong += r->wrong;
 }
 
-void bench_table_progress(const struct bench_table *t)
+void bench_table_progress(const struct bench_table *t, size_t next)
 {
     char size[16];
-    if (t->rows == t->bench->case_count)
+    const struct bench *b = t->bench;
+    if (next == b->end)
         return;
-    const struct bench_case *next = &t->bench->cases[t->rows];
-    gw_format_bytes(next->bytes, size);
-    progress("%s %s %s (%zu of %zu)", gw_collective_name(next->collective),
-             next->algo->name, size, t->rows + 1, t->bench->case_count);
+    const struct bench_case *item = &b->cases[next];
+    gw_format_bytes(item->bytes, size);
+    progress("%s %s %s, %s, %u ranks (%zu of %zu)",
+             gw_collective_name(item->collective), plan_algo_label(item->algo),
+             size, item->wire, item->ranks, t->measured + 1,
+             b->case_count * b->repeats);
+}
+
+/* ---- the document ---- */
+
+static enum gw_err allocate(struct bench_table *t, const struct bench *b,
+                            struct gw_error *why)
+{
+    size_t count = b->case_count * b->repeats;
+    t->totals = calloc(b->case_count, sizeof *t->totals);
+    t->reports = calloc(count, sizeof *t->reports);
+    t->sorted = calloc(b->repeats, sizeof *t->sorted);
+    if (!t->totals || !t->reports || !t->sorted)
+        return gw_fail(why, GW_ENOMEM, "%zu cases", count);
+    for (size_t i = 0; i < b->case_count; i++)
+        t->totals[i].rank0 = &t->reports[i * b->repeats];
+    return GW_OK;
+}
+
+static void release(struct bench_table *t)
+{
+    free(t->totals);
+    free(t->reports);
+    free(t->sorted);
+}
+
+/* Several wires, or several numbers of ranks. */
+static bool varies(const struct bench *b, bool wire)
+{
+    const struct bench_case *first = b->cases;
+    for (size_t i = 1; i < b->case_count; i++)
+        if (wire ? strcmp(b->cases[i].wire, first->wire) != 0
+                 : b->cases[i].ranks != first->ranks)
+            return true;
+    return false;
+}
+
+/* Fields that are the same in all rows of a table are hidden in it. */
+static enum gw_err begin_output(struct bench_table *t, const struct bench *b,
+                                struct gw_error *why)
+{
+    struct field shown[FIELD_COUNT];
+    unsigned count = 0;
+    for (unsigned f = 0; f < FIELD_COUNT; f++) {
+        if ((f == BOUND_PERCENT && !t->percent) ||
+            (f >= BASELINE && !b->baseline))
+            continue;
+        shown[count] = fields[f];
+        if (f >= REPEATS && f < BASELINE)
+            shown[count].hidden = b->repeats == 1;
+        if (f == RANKS)
+            shown[count].hidden = !varies(b, false);
+        count++;
+    }
+    return output_begin("collrun bench", common.output, shown, count,
+                        &t->output, why);
 }
 
 enum gw_err bench_table_begin(struct bench_table *t, const struct bench *bench,
                               struct gw_error *why)
 {
-    bool table = strcmp(common.output, "table") == 0;
-    *t = (struct bench_table){.bench = bench};
-    t->totals = calloc(bench->case_count, sizeof *t->totals);
-    if (!t->totals)
-        return gw_fail(why, GW_ENOMEM, "%zu cases", bench->case_count);
-    enum gw_err err =
-        output_begin("collrun bench", common.output, fields,
-                     table ? FIELD_COUNT : FIELD_COUNT - 1, &t->output, why);
-    if (err)
-        free(t->totals);
-    else {
-        output_spare(t->output,
-                     "op redop dtype root wire count p99_us bound_us "
-                     "predicted_us p50_us algo bound_percent algbw_GBps");
-        output_note_integer(t->output, "seed", (int64_t)bench->seed);
+    *t = (struct bench_table){.bench = bench,
+                              .percent = strcmp(common.output, "table") == 0};
+    enum gw_err err = allocate(t, bench, why);
+    if (!err)
+        err = begin_output(t, bench, why);
+    if (err) {
+        release(t);
+        return err;
     }
-    return err;
+    output_spare(t->output,
+                 varies(bench, true)
+                     ? "op redop dtype root count p99_us bound_us predicted_us "
+                       "p50_us repeats bound_percent algbw_GBps"
+                     : "op redop dtype root wire count p99_us bound_us "
+                       "predicted_us p50_us repeats algo bound_percent "
+                       "algbw_GBps");
+    output_note_integer(t->output, "seed", (int64_t)bench->seed);
+    if (bench->baseline)
+        output_note_text(t->output, "baseline", bench->baseline->path);
+    return GW_OK;
 }
 
 void bench_table_add(struct bench_table *t, unsigned rank,
@@ -125,19 +265,62 @@ void bench_table_add(struct bench_table *t, unsigned rank,
         return;
     const struct bench_case *item = &t->bench->cases[report->index];
     struct bench_totals *totals = &t->totals[report->index];
+    if (totals->repeats == t->bench->repeats)
+        return;
     if (rank == 0)
-        totals->rank0 = *report;
+        totals->rank0[totals->repeats] = *report;
     totals->wrong += report->wrong;
     record_wrong(t, item, rank, report);
-    if (++totals->ranks < t->bench->ranks)
+    if (++totals->ranks < item->ranks)
         return;
-    print_row(t, item, totals);
-    bench_table_progress(t);
+    totals->ranks = 0;
+    t->measured++;
+    if (++totals->repeats == t->bench->repeats)
+        print_row(t, item, totals);
+    bench_table_progress(t, report->index + 1);
+}
+
+/* Of a run that ended early, the cases without all repeats. */
+static void print_rest(struct bench_table *t)
+{
+    const struct bench *b = t->bench;
+    for (size_t i = 0; i < b->case_count; i++)
+        if (t->totals[i].repeats > 0 && t->totals[i].repeats < b->repeats)
+            print_row(t, &b->cases[i], &t->totals[i]);
+}
+
+/* The geometric mean: half the time and twice the time cancel out. */
+static void note_ratios(struct bench_table *t)
+{
+    if (t->ratio_count > 0)
+        output_note_real(t->output, "ratio_mean",
+                         exp(t->ratios / (double)t->ratio_count));
+    bench_baseline_notes(t->bench->baseline, t->bench, t->output);
+}
+
+/* The reason for more than 100 percent: the bound is that of the costs. */
+static void explain_beyond(const struct bench_table *t)
+{
+    struct gw_wire_costs costs;
+    char text[160];
+    bool measured;
+    if (!t->percent || !t->beyond)
+        return;
+    gw_costs(t->beyond, &costs, &measured);
+    snprintf(text, sizeof text,
+             "over 100 %%: this machine is faster than %s of %s; "
+             "\"collrun calibrate\" measures them",
+             measured ? "the recorded costs" : "the built-in costs", t->beyond);
+    output_note_text(t->output, "bound", text);
 }
 
 void bench_table_end(struct bench_table *t, const struct gw_error *error)
 {
     progress("%s", "");
+    print_rest(t);
+    if (t->bench->baseline)
+        note_ratios(t);
+    explain_beyond(t);
     output_end(&t->output, error, error && error->code == GW_EINTR);
-    free(t->totals);
+    release(t);
 }

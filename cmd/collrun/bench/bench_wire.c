@@ -11,6 +11,7 @@
 
 #include "common/command.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,7 +39,8 @@ struct wire_bench {
 /* The share, in percent, of the kernel and the hand-overs in a round trip. */
 static double accounted(const struct bench_wire_report *r)
 {
-    return 100 * (r->raw_rtt_us + 4 * r->hand_over_us) / r->rtt_us;
+    double hand_over_us = isnan(r->hand_over_us) ? 0 : r->hand_over_us;
+    return 100 * (r->raw_rtt_us + 4 * hand_over_us) / r->rtt_us;
 }
 
 static void add_wire_report(void *context, unsigned rank, const void *data,
@@ -74,26 +76,39 @@ static enum gw_err wire_rank_main(struct gw_comm *comm, struct reporter *report,
                            why);
 }
 
-enum gw_err bench_wire(const struct bench *bench, const struct launch *plain,
-                       struct gw_error *why)
+/* Two ranks for one wire. */
+static enum gw_err measure_wire(struct wire_bench *w,
+                                const struct launch *plain,
+                                struct gw_error *why)
+{
+    struct launch launch = *plain;
+    enum gw_err err = bench_wire_raw_pair(w->bench->wire, w->ends, why);
+    launch.ranks = 2;
+    launch.wire = w->bench->wire;
+    launch.rank_main = wire_rank_main;
+    launch.on_report = add_wire_report;
+    launch.context = w;
+    if (!err)
+        err = launch_run(&launch, why);
+    for (int i = 0; i < 2; i++)
+        if (w->ends[i] >= 0)
+            close(w->ends[i]);
+    return err;
+}
+
+enum gw_err bench_wire(struct bench *bench, const struct bench_runs *runs,
+                       const struct launch *plain, struct gw_error *why)
 {
     struct wire_bench w = {.bench = bench};
-    struct launch launch = *plain;
-    enum gw_err err = bench_wire_raw_pair(bench->wire, w.ends, why);
-    if (!err)
-        err = output_begin("collrun bench wire", common.output, fields,
-                           FIELD_COUNT, &w.output, why);
-    if (!err) {
-        output_spare(w.output, "op cipher_GBps hand_over_us accounted raw_us");
-        launch.ranks = 2;
-        launch.rank_main = wire_rank_main;
-        launch.on_report = add_wire_report;
-        launch.context = &w;
-        err = launch_run(&launch, why);
-        output_end(&w.output, err ? why : NULL, err == GW_EINTR);
+    enum gw_err err = output_begin("collrun bench wire", common.output, fields,
+                                   FIELD_COUNT, &w.output, why);
+    if (err)
+        return err;
+    output_spare(w.output, "op cipher_GBps hand_over_us accounted raw_us");
+    for (unsigned i = 0; i < runs->wires_count && !err; i++) {
+        bench->wire = runs->wires[i];
+        err = measure_wire(&w, plain, why);
     }
-    for (int i = 0; i < 2; i++)
-        if (w.ends[i] >= 0)
-            close(w.ends[i]);
+    output_end(&w.output, err ? why : NULL, err == GW_EINTR);
     return err;
 }

@@ -18,8 +18,10 @@ struct bench_wire_report {
     double cipher_us;    /* for one message; NaN: no key */
 };
 
-/* The command; `plain` has the common launch options of all benchmarks. */
-GW_MUST_CHECK enum gw_err bench_wire(const struct bench *bench,
+/* The command: the wires of `runs`, one after the other. `plain` has the common
+ * launch options of all benchmarks. */
+GW_MUST_CHECK enum gw_err bench_wire(struct bench *bench,
+                                     const struct bench_runs *runs,
                                      const struct launch *plain,
                                      struct gw_error *why);
 /* In both ranks; `socket` is the rank's end of the raw one. GW_EWRONG when a
@@ -44,8 +46,9 @@ GW_MUST_CHECK enum gw_err bench_wire_raw_receive(int socket, void *data,
 GW_MUST_CHECK enum gw_err bench_wire_hand_over(double *us,
                                                struct gw_error *why);
 /* The time of one core to seal a message of this size, or to open it, whichever
- * is longer; the median of some. */
-GW_MUST_CHECK enum gw_err bench_wire_cipher(size_t bytes, double *us,
-                                            struct gw_error *why);
+ * is longer; the median of some. With the cipher of CURVE, or with that of the
+ * socket wires. */
+GW_MUST_CHECK enum gw_err bench_wire_cipher(size_t bytes, bool curve,
+                                            double *us, struct gw_error *why);
 
 #endif

@@ -245,12 +245,13 @@ static enum gw_err measure_tests(struct wire_rank *r, struct reporter *report)
         for (unsigned test = 0; test < TIMED_TESTS && !err; test++)
             err = time_request(r, (enum wire_test)test, counts[test],
                                &samples[test][i]);
-    bool has_threads = strcmp(r->bench->wire, "shm") != 0;
+    const char *wire = r->bench->wire;
+    bool has_threads = strcmp(wire, "zmq") == 0;
     double hand_over_us = (double)NAN, cipher_us = (double)NAN;
     if (!err && has_threads)
         err = bench_wire_hand_over(&hand_over_us, r->why);
-    if (!err && has_threads && key_file())
-        err = bench_wire_cipher(r->bytes, &cipher_us, r->why);
+    if (!err && key_file() && strcmp(wire, "shm") != 0)
+        err = bench_wire_cipher(r->bytes, has_threads, &cipher_us, r->why);
     if (err)
         return err;
     const struct bench_wire_report result = {

@@ -51,7 +51,7 @@ enum gw_err bench_wire_raw_pair(const char *wire, int ends[2],
                                 struct gw_error *why)
 {
     ends[0] = ends[1] = -1;
-    if (strcmp(wire, "tcp") == 0)
+    if (strcmp(wire, "tcp") == 0 || strcmp(wire, "zmq") == 0)
         return tcp_pair(ends, why);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return failed("socketpair", why);

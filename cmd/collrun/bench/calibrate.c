@@ -22,7 +22,7 @@ static bool dry_run;
 
 static const struct option_spec options[] = {
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport.",
-     "shm|ipc|tcp|verbs|all"},
+     "shm|ipc|tcp|zmq|verbs|all"},
     {"ranks", 'n', OPTION_TEXT, &ranks_text, "N,N...",
      "Processes. Each number is measured in turn.", NULL},
     {"dry-run", 0, OPTION_FLAG, &dry_run, NULL, "Measure, but store nothing.",

@@ -7,7 +7,8 @@
  */
 #include "sizes.h"
 
-bool size_is_of_blocks(enum gw_collective collective)
+/* True for the collectives whose count is that of one block of many. */
+static bool size_is_of_blocks(enum gw_collective collective)
 {
     switch (collective) {
     case GW_GATHER:

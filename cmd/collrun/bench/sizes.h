@@ -7,8 +7,6 @@
 
 #include <gradwire/plan.h>
 
-/* True for the collectives whose count is that of one block of many. */
-bool size_is_of_blocks(enum gw_collective collective);
 /* The size column: the buffer of broadcast, reduce and all-reduce; for the
  * collectives of blocks, all blocks. The inverse of plan_count. */
 uint64_t size_bytes(enum gw_collective collective, unsigned ranks, size_t count,

@@ -128,8 +128,9 @@ static void wire_rows(struct output *output)
     static const struct {
         const char *name, *text;
     } known[] = {{"shm", "shared memory of this host"},
-                 {"ipc", "ZeroMQ over unix sockets"},
-                 {"tcp", "ZeroMQ over TCP"},
+                 {"ipc", "Unix sockets"},
+                 {"tcp", "TCP sockets"},
+                 {"zmq", "ZeroMQ over TCP"},
                  {"verbs", "RDMA over libibverbs"}};
     for (const char *const *wire = gw_wire_list(); *wire; wire++) {
         const char *text = NULL;

@@ -4,9 +4,9 @@
  */
 #include "plan_source.h"
 
+#include "common/plan/plan_plugin.h"
 #include "common/text/suggest.h"
-#include "plan_file.h"
-#include "plan_plugin.h"
+#include "plan_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,50 +61,6 @@ enum gw_err plan_operand(const char *operand, bool *is_file,
     return *is_file ? GW_OK : neither(operand, why);
 }
 
-static enum gw_err algo_of_plugin(enum gw_collective collective,
-                                  const char *path, const struct gw_algo **algo,
-                                  struct gw_error *why)
-{
-    if (plan_plugin(path, algo, why))
-        return why->code;
-    if ((*algo)->collective == collective)
-        return GW_OK;
-    return gw_fail(why, GW_EINVAL, "%.200s: the plug-in is for %s, not for %s",
-                   path, gw_collective_name((*algo)->collective),
-                   gw_collective_name(collective));
-}
-
-static enum gw_err unknown_algo(enum gw_collective collective, const char *name,
-                                struct gw_error *why)
-{
-    struct suggestion suggestion;
-    char hint[96], valid[256] = "";
-    size_t count;
-    const struct gw_algo *const *list = gw_algo_list(&count);
-    suggestion_begin(&suggestion, name);
-    for (size_t i = 0; i < count; i++) {
-        if (list[i]->collective != collective)
-            continue;
-        size_t used = strlen(valid);
-        suggestion_offer(&suggestion, list[i]->name);
-        snprintf(valid + used, sizeof valid - used, "%s%s", used ? ", " : "",
-                 list[i]->name);
-    }
-    return gw_fail(why, GW_EINVAL,
-                   "%s: unknown algorithm \"%.60s\"%s; the algorithms are %s",
-                   gw_collective_name(collective), name,
-                   suggestion_text(&suggestion, hint), valid);
-}
-
-enum gw_err plan_algo(enum gw_collective collective, const char *name,
-                      const struct gw_algo **algo, struct gw_error *why)
-{
-    if (plan_names_plugin(name))
-        return algo_of_plugin(collective, name, algo, why);
-    *algo = gw_algo_find(collective, name);
-    return *algo ? GW_OK : unknown_algo(collective, name, why);
-}
-
 static enum gw_err which_algo(enum gw_collective collective, unsigned ranks,
                               struct gw_error *why)
 {
@@ -146,21 +102,10 @@ static enum gw_err load_plan(const char *path, const struct plan_source *source,
     return err;
 }
 
-/* The file's plan in "OP --algo FILE.plan", if it is of OP. */
-static enum gw_err load_as(enum gw_collective collective,
-                           const struct plan_source *source,
-                           struct gw_plan **plan, struct gw_error *why)
+unsigned plan_ranks(const struct plan_source *source)
 {
-    struct plan_source from = *source;
-    from.algo = NULL;
-    enum gw_err err = load_plan(source->algo, &from, plan, why);
-    if (!*plan || (*plan)->collective == collective)
-        return err;
-    gw_fail(why, GW_EINVAL, "%.100s is a plan for %s, not for %s", source->algo,
-            gw_collective_name((*plan)->collective),
-            gw_collective_name(collective));
-    gw_plan_destroy(plan);
-    return GW_EINVAL;
+    unsigned own = source->ranks ? 0 : plan_list_ranks(source->algo);
+    return source->ranks ? source->ranks : own ? own : PLAN_RANKS_DEFAULT;
 }
 
 enum gw_err plan_get(const char *operand, const struct plan_source *source,
@@ -170,7 +115,7 @@ enum gw_err plan_get(const char *operand, const struct plan_source *source,
     enum gw_collective collective;
     const struct gw_algo *algo;
     struct gw_algo_args args = {
-        .ranks = source->ranks ? source->ranks : PLAN_RANKS_DEFAULT,
+        .ranks = plan_ranks(source),
         .root = source->root,
         .segments = source->segments,
         .group = source->group,
@@ -180,13 +125,41 @@ enum gw_err plan_get(const char *operand, const struct plan_source *source,
         return why->code;
     if (is_file)
         return load_plan(operand, source, plan, why);
-    if (source->algo && plan_names_file(source->algo))
-        return load_as(collective, source, plan, why);
     if (!source->algo)
         return which_algo(collective, args.ranks, why);
-    if (plan_algo(collective, source->algo, &algo, why))
+    if (plan_algo(collective, source->algo, args.ranks, &algo, why))
         return why->code;
-    return gw_plan_make(collective, algo->name, &args, plan, why);
+    return plan_make(algo, &args, plan, why);
+}
+
+enum gw_err plan_source_list(const struct plan_source *source,
+                             enum gw_collective collective, unsigned ranks,
+                             struct plan_list *list, struct gw_error *why)
+{
+    const struct plan_wanted wanted = {
+        .collective = collective, .words = source->algo, .ranks = ranks};
+    if (source->root < ranks)
+        return plan_list(&wanted, list, why);
+    return gw_fail(
+        why, GW_EINVAL,
+        "the root is %u, but there are only %u ranks, numbered from 0",
+        source->root, ranks);
+}
+
+double plan_predict_us(const char *wire, const struct gw_algo *algo,
+                       unsigned ranks, size_t count, size_t elem_bytes)
+{
+    enum { CANDIDATES = 64 };
+    struct gw_candidate list[CANDIDATES];
+    struct gw_wire_costs costs;
+    bool measured;
+    size_t found = gw_choose(wire, algo->collective, ranks, count, elem_bytes,
+                             list, CANDIDATES);
+    for (size_t i = 0; i < found && i < CANDIDATES; i++)
+        if (list[i].algo == algo)
+            return list[i].predicted_us;
+    gw_costs_among(wire, ranks, &costs, &measured);
+    return gw_predict_us(wire, &costs, algo, ranks, count, elem_bytes);
 }
 
 size_t plan_count(enum gw_collective collective, unsigned ranks, uint64_t bytes,

@@ -8,14 +8,15 @@
 #define PLAN_SOURCE_H
 
 #include "common/command.h"
+#include "plan_list.h"
 
 struct plan_source {
-    const char *algo; /* a name or a plug-in; NULL: not given */
-    unsigned ranks;   /* 0: PLAN_RANKS_DEFAULT, or the file's number */
+    /* A name, a plug-in or a file; for some commands, a list of them
+     * (plan_list.h). NULL: not given. */
+    const char *algo;
+    unsigned ranks; /* 0: PLAN_RANKS_DEFAULT, or the file's number */
     unsigned root, segments, group;
 };
-
-enum { PLAN_RANKS_DEFAULT = 4 };
 
 /* All algorithms' names, for completion; a test compares it with the list. */
 #define PLAN_ALGO_WORDS                                                        \
@@ -29,7 +30,7 @@ enum { PLAN_RANKS_DEFAULT = 4 };
 /* Entries of a command's option table, for a static `struct plan_source`. */
 #define PLAN_SOURCE_OPTIONS(source)                                            \
     {"algo", 'a', OPTION_TEXT, &(source).algo, "NAME",                         \
-     "Algorithm of OP (see collrun list OP), or a plug-in such as ./mine.so.", \
+     "Algorithm of OP (see collrun list OP), a plug-in, or a FILE.plan.",      \
      PLAN_ALGO_WORDS},                                                         \
     {"ranks", 'n', OPTION_COUNT, &(source).ranks, "N",                         \
      "Ranks. Default: 4, or the number in FILE.", NULL},                       \
@@ -51,6 +52,9 @@ GW_MUST_CHECK enum gw_err plan_operand(const char *operand, bool *is_file,
                                        enum gw_collective *collective,
                                        struct gw_error *why);
 
+/* The given number of ranks, or that of a file in `algo`, or the default. */
+unsigned plan_ranks(const struct plan_source *source);
+
 /* Makes or loads the plan. The caller destroys it. GW_EINVAL: OP without algo
  * (the sentence lists those for this number of ranks), or options that a file
  * cannot take; GW_EDATA or GW_EPLAN: the file does not parse. */
@@ -58,12 +62,18 @@ GW_MUST_CHECK enum gw_err plan_get(const char *operand,
                                    const struct plan_source *source,
                                    struct gw_plan **plan, struct gw_error *why);
 
-/* The algorithm of that name, or of a plug-in (plan_plugin.h) for this
- * collective; GW_EINVAL with a suggestion otherwise. */
-GW_MUST_CHECK enum gw_err plan_algo(enum gw_collective collective,
-                                    const char *name,
-                                    const struct gw_algo **algo,
-                                    struct gw_error *why);
+/* The algorithms that `source` lists, for so many ranks; as plan_list. GW_EINVAL
+ * also: the root is not a rank. */
+GW_MUST_CHECK enum gw_err plan_source_list(const struct plan_source *source,
+                                           enum gw_collective collective,
+                                           unsigned ranks,
+                                           struct plan_list *list,
+                                           struct gw_error *why);
+
+/* The prediction of the library's choice, which may have measured costs, or for
+ * an added algorithm that of the cost model; -1: out of memory. */
+double plan_predict_us(const char *wire, const struct gw_algo *algo,
+                       unsigned ranks, size_t count, size_t elem_bytes);
 
 /* Elements of a block (the `count` of gw_call and gw_plan_price) for a message
  * of `bytes`: the size of a rank's whole buffer, as in nccl-tests; for the

@@ -5,12 +5,14 @@
  * the alpha-beta-gamma model with the costs of a wire, as is the lower bound
  * (gradwire(7)). predicted_us is used by bench and by the library's choice: it
  * also models windows, which a direct plan uses over shm, and cores shared by
- * ranks. For plans that the library never chooses (files, other segments) the
- * two are equal. --why is in price_why.c.
+ * ranks. With other segments or groups, the two are equal. bound_percent compares the bound with messages_us, since the
+ * bound is of that model: 100 is the optimum. --why is in price_why.c.
  */
 #include "price.h"
 
 #include "collrun/collrun.h"
+#include "common/plan/plan_file.h"
+#include "plan_list.h"
 #include "plan_source.h"
 
 #include <stdio.h>
@@ -29,7 +31,7 @@ static const struct option_spec options[] = {
     {"dtype", 'd', OPTION_CHOICE, &dtype, "TYPE", "Element type.",
      "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Wire whose costs are used.",
-     "shm|ipc|tcp|verbs"},
+     "shm|ipc|tcp|zmq|verbs"},
     {"why", 0, OPTION_FLAG, &show_why, NULL,
      "Explain in sentences which algorithm a call would choose.", NULL},
     {0},
@@ -37,7 +39,7 @@ static const struct option_spec options[] = {
 
 /* A future row. */
 struct offer {
-    char name[64];
+    const struct gw_algo *algo;
     struct gw_price price;
     double predicted_us;
 };
@@ -67,59 +69,90 @@ static enum gw_err read_question(const struct gw_plan *plan,
     return GW_OK;
 }
 
-static enum gw_err add_offer(struct offers *offers, const char *operand,
-                             const struct plan_source *from,
-                             struct gw_error *why)
+/* The next one of the list, not yet counted. */
+static struct offer *new_offer(struct offers *offers, struct gw_error *why)
 {
-    struct gw_plan *plan;
+    struct offer *grown =
+        realloc(offers->list, (offers->count + 1) * sizeof *grown);
+    if (!grown) {
+        gw_fail(why, GW_ENOMEM, "%zu algorithms", offers->count + 1);
+        return NULL;
+    }
+    offers->list = grown;
+    return &grown[offers->count];
+}
+
+static enum gw_err price_plan(const struct gw_plan *plan, struct offer *offer,
+                              struct price_question *question,
+                              struct gw_error *why)
+{
     struct gw_wire_costs costs;
     bool measured;
-    struct offer *offer = &offers->list[offers->count];
-    struct price_question *question = &offers->question;
-    if (plan_get(operand, from, &plan, why))
+    if (read_question(plan, question, why))
         return why->code;
     gw_costs(wire, &costs, &measured);
-    snprintf(offer->name, sizeof offer->name, "%s",
-             from->algo ? plan->algo : operand);
-    enum gw_err err = read_question(plan, question, why);
-    if (!err)
-        err = gw_plan_price(plan, question->count, question->elem_bytes,
-                            &costs.model, &offer->price, why);
+    enum gw_err err = gw_plan_price(plan, question->count, question->elem_bytes,
+                                    &costs.model, &offer->price, why);
     offer->predicted_us = offer->price.predicted_us;
+    return err;
+}
+
+static enum gw_err add_algo(struct offers *offers, const struct gw_algo *algo,
+                            unsigned ranks, struct gw_error *why)
+{
+    struct gw_plan *plan;
+    struct offer *offer = new_offer(offers, why);
+    const struct gw_algo_args args = {
+        .ranks = ranks,
+        .root = source.root,
+        .segments = source.segments,
+        .group = source.group,
+    };
+    if (!offer || plan_make(algo, &args, &plan, why))
+        return why->code;
+    offer->algo = algo;
+    enum gw_err err = price_plan(plan, offer, &offers->question, why);
     gw_plan_destroy(&plan);
     offers->count += !err;
     return err;
 }
 
-static enum gw_err add_all(struct offers *offers, const char *operand,
-                           enum gw_collective collective, struct gw_error *why)
+/* The operand is a file. */
+static enum gw_err add_file(struct offers *offers, const char *path,
+                            struct gw_error *why)
 {
-    size_t count;
-    const struct gw_algo *const *algos = gw_algo_list(&count);
-    struct plan_source each = source;
-    unsigned ranks = source.ranks ? source.ranks : PLAN_RANKS_DEFAULT;
-    enum gw_err err = GW_OK;
-    for (size_t i = 0; i < count && !err && !interrupted; i++) {
-        if (algos[i]->collective != collective || !algos[i]->valid(ranks))
-            continue;
-        each.algo = algos[i]->name;
-        err = add_offer(offers, operand, &each, why);
-    }
+    const struct gw_algo *algo;
+    if (source.algo)
+        return gw_fail(why, GW_EINVAL,
+                       "%.100s defines its own algorithm; remove --algo", path);
+    unsigned ranks = source.ranks ? source.ranks : plan_list_ranks(path);
+    ranks = ranks ? ranks : PLAN_RANKS_DEFAULT;
+    enum gw_err err = plan_file(path, ranks, &algo, why);
+    return err ? err : add_algo(offers, algo, ranks, why);
+}
+
+static enum gw_err add_list(struct offers *offers,
+                            enum gw_collective collective, struct gw_error *why)
+{
+    struct plan_list list = {.count = 0};
+    unsigned ranks = plan_ranks(&source);
+    enum gw_err err = plan_source_list(&source, collective, ranks, &list, why);
+    for (size_t i = 0; i < list.count && !err && !interrupted; i++)
+        err = plan_leave_out(&list, add_algo(offers, list.algos[i], ranks, why),
+                             why);
     return err;
 }
 
-/* Uses the library's own prediction where it has one. */
+/* The library's own prediction, which includes windows and shared cores. */
 static void predict(struct offers *offers)
 {
-    enum { CANDIDATES = 64 };
-    struct gw_candidate list[CANDIDATES];
     const struct price_question *q = &offers->question;
-    size_t found = gw_choose(q->wire, q->collective, q->ranks, q->count,
-                             q->elem_bytes, list, CANDIDATES);
-    for (size_t i = 0; i < found && i < CANDIDATES; i++)
-        for (size_t j = 0; j < offers->count; j++)
-            if (strcmp(list[i].algo->name, offers->list[j].name) == 0)
-                offers->list[j].predicted_us = list[i].predicted_us;
+    for (size_t i = 0; i < offers->count; i++) {
+        double us = plan_predict_us(q->wire, offers->list[i].algo, q->ranks,
+                                    q->count, q->elem_bytes);
+        if (us >= 0)
+            offers->list[i].predicted_us = us;
+    }
 }
 
 static enum gw_err collect(struct offers *offers, const char *operand,
@@ -127,19 +160,14 @@ static enum gw_err collect(struct offers *offers, const char *operand,
 {
     bool is_file;
     enum gw_collective collective;
-    if (source.algo && strcmp(source.algo, "all") == 0)
-        source.algo = NULL;
     if (plan_operand(operand, &is_file, &collective, why))
         return why->code;
-    enum gw_err err = is_file || source.algo
-                          ? add_offer(offers, operand, &source, why)
-                          : add_all(offers, operand, collective, why);
+    enum gw_err err = is_file ? add_file(offers, operand, why)
+                              : add_list(offers, collective, why);
     if (!err && offers->count == 0)
         err = interrupted ? gw_fail(why, GW_EINTR, "interrupted")
-                          : gw_fail(why, GW_EINVAL,
-                                    "no algorithm of %s supports %u ranks",
-                                    operand, source.ranks);
-    if (!err && !is_file && !source.segments && !source.group)
+                          : gw_fail(why, GW_EINVAL, "no algorithm is left");
+    if (!err && !source.segments && !source.group)
         predict(offers);
     return err;
 }
@@ -172,7 +200,7 @@ static void offer_row(struct output *output, const struct offer *offer)
     const struct gw_price *price = &offer->price;
     output_row(output,
                (union value[]){
-                   {.text = offer->name},
+                   {.text = plan_algo_label(offer->algo)},
                    {.integer = price->rounds},
                    {.integer = (int64_t)price->messages},
                    {.integer = (int64_t)price->rank_messages_max},
@@ -183,7 +211,7 @@ static void offer_row(struct output *output, const struct offer *offer)
                    {.integer = (int64_t)price->rank_reduced_max},
                    {.real = offer->predicted_us},
                    {.real = price->bound_us},
-                   {.real = 100 * price->bound_us / offer->predicted_us},
+                   {.real = 100 * price->bound_us / price->predicted_us},
                    {.real = price->predicted_us},
                });
 }
@@ -209,25 +237,21 @@ static int show_offers(const struct offers *offers)
         offer_row(output, &offers->list[i]);
     if (show_why)
         price_explain(output, question);
-    output_end(&output, NULL, interrupted != 0);
-    return interrupted ? gw_err_exit(GW_EINTR) : 0;
+    output_end(&output, complaint(), interrupted != 0);
+    return interrupted ? gw_err_exit(GW_EINTR) : complaint_status();
 }
 
 static int run_price(int operand_count, char **operands)
 {
     struct gw_error why;
-    size_t algo_count;
     struct offers offers = {.count = 0};
     (void)operand_count;
-    (void)gw_algo_list(&algo_count);
-    offers.list = calloc(algo_count, sizeof *offers.list);
-    if (!offers.list)
-        return complain_with(GW_ENOMEM, "%zu algorithms", algo_count);
     int status;
     if (collect(&offers, operands[0], &why)) {
         status = complain(&why);
     } else {
-        qsort(offers.list, offers.count, sizeof *offers.list, cheaper);
+        if (offers.count > 1)
+            qsort(offers.list, offers.count, sizeof *offers.list, cheaper);
         status = show_offers(&offers);
     }
     free(offers.list);
@@ -240,6 +264,7 @@ const struct command command_price = {
     .help = "count rounds and bytes, predict the time, show the lower bound",
     .examples = "collrun price allreduce -n 8 -b 1M\n"
                 "collrun price allreduce -n 8 -b 1K --wire tcp --why\n"
+                "collrun price allreduce -n 8 -a all,mine.plan\n"
                 "collrun price mine.plan -b 64K -o json\n",
     .options = options,
     .operands_min = 1,

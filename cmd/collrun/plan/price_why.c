@@ -91,13 +91,14 @@ static void explain_breakdowns(struct output *output,
     }
 }
 
-/* "by rule of 2026-11-22: at 4K measured 3.10 us, against 4.20 us of ring" */
+/* "by tuning rule of 2026-11-22: at 4K measured 3.10 us, against 4.20 us of
+ * ring" */
 static void explain_tuning_rule(struct output *output, const char *call,
                                 const struct gw_tuning_rule *tuning_rule,
                                 const struct gw_candidate *first)
 {
     char text[320], size[16];
-    int used = snprintf(text, sizeof text, "%s uses %s by rule", call,
+    int used = snprintf(text, sizeof text, "%s uses %s by tuning rule", call,
                         tuning_rule->algo->name);
     if (*tuning_rule->date)
         used += snprintf(text + used, sizeof text - (size_t)used, " of %.10s",

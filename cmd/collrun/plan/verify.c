@@ -9,6 +9,8 @@
 
 #include "collrun/collrun.h"
 #include "common/output.h"
+#include "common/plan/plan_file.h"
+#include "plan_list.h"
 #include "plan_source.h"
 
 #include <stdio.h>
@@ -21,8 +23,8 @@ static unsigned ranks_max = 64, link_chunks = 1;
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"all", 0, OPTION_FLAG, &all, NULL,
-     "Verify each number of ranks that an algorithm serves; without OP, all "
-     "algorithms.",
+     "Verify each number of ranks that an algorithm or FILE supports; without "
+     "OP, all algorithms.",
      NULL},
     {"max-ranks", 0, OPTION_UNSIGNED, &ranks_max, "N",
      "With --all, verify up to N ranks.", NULL},
@@ -96,14 +98,30 @@ static int verify_plan(struct output *output, const char *name,
     return err ? verify_complain(name, &verdict) : 0;
 }
 
-static int verify_one(struct output *output, const char *operand,
-                      const struct plan_source *from)
+static int verify_file(struct output *output, const char *path)
 {
     struct gw_error why;
     struct gw_plan *plan;
-    if (plan_get(operand, from, &plan, &why))
-        return unread_row(output, operand, &why);
-    int status = verify_plan(output, from->algo ? from->algo : operand, plan);
+    if (plan_get(path, &source, &plan, &why))
+        return unread_row(output, path, &why);
+    int status = verify_plan(output, path, plan);
+    gw_plan_destroy(&plan);
+    return status;
+}
+
+static int verify_algo(struct output *output, const struct gw_algo *algo)
+{
+    struct gw_error why;
+    struct gw_plan *plan;
+    const struct gw_algo_args args = {
+        .ranks = plan_ranks(&source),
+        .root = source.root,
+        .segments = source.segments,
+        .group = source.group,
+    };
+    if (plan_make(algo, &args, &plan, &why))
+        return unread_row(output, plan_algo_word(algo), &why);
+    int status = verify_plan(output, plan_algo_word(algo), plan);
     gw_plan_destroy(&plan);
     return status;
 }
@@ -117,18 +135,13 @@ static int worse(int status, int next)
 static int verify_collective(struct output *output,
                              enum gw_collective collective)
 {
-    size_t count;
-    int status = 0;
-    const struct gw_algo *const *algos = gw_algo_list(&count);
-    struct plan_source each = source;
-    unsigned ranks = source.ranks ? source.ranks : PLAN_RANKS_DEFAULT;
-    for (size_t i = 0; i < count && !interrupted; i++) {
-        if (algos[i]->collective != collective || !algos[i]->valid(ranks))
-            continue;
-        each.algo = algos[i]->name;
-        status = worse(
-            status, verify_one(output, gw_collective_name(collective), &each));
-    }
+    struct gw_error why;
+    struct plan_list list;
+    if (plan_source_list(&source, collective, plan_ranks(&source), &list, &why))
+        return unread_row(output, gw_collective_name(collective), &why);
+    int status = complaint_status();
+    for (size_t i = 0; i < list.count && !interrupted; i++)
+        status = worse(status, verify_algo(output, list.algos[i]));
     return status;
 }
 
@@ -139,8 +152,8 @@ static int verify_operand(struct output *output, const char *operand)
     bool is_file;
     if (plan_operand(operand, &is_file, &collective, &why))
         return complain(&why);
-    return is_file || source.algo ? verify_one(output, operand, &source)
-                                  : verify_collective(output, collective);
+    return is_file ? verify_file(output, operand)
+                   : verify_collective(output, collective);
 }
 
 static int verify_operands(int operand_count, char **operands)
@@ -160,39 +173,29 @@ static int verify_operands(int operand_count, char **operands)
     return status;
 }
 
-/* The algorithms of OP, or the named one. */
+/* The algorithms of OP, or the named ones, or the file. */
 static enum gw_err choose_algorithms(const char *operand,
-                                     struct verify_which *which,
-                                     const struct gw_algo **one,
+                                     struct plan_list *list,
                                      struct gw_error *why)
 {
     bool is_file;
-    enum gw_collective collective;
-    if (plan_operand(operand, &is_file, &collective, why))
+    struct plan_wanted wanted = {.words = source.algo};
+    if (plan_operand(operand, &is_file, &wanted.collective, why))
         return why->code;
-    if (is_file)
+    if (!is_file)
+        return plan_list(&wanted, list, why);
+    if (source.algo)
         return gw_fail(why, GW_EINVAL,
-                       "--all verifies algorithms, but \"%.60s\" is a file; "
-                       "verify it without --all",
+                       "%.100s defines its own algorithm; remove --algo",
                        operand);
-    while (which->count > 0 && which->algos[0]->collective != collective)
-        which->algos++, which->count--;
-    size_t count = 0;
-    while (count < which->count &&
-           which->algos[count]->collective == collective)
-        count++;
-    which->count = count;
-    if (!source.algo)
-        return GW_OK;
-    which->algos = one;
-    which->count = 1;
-    return plan_algo(collective, source.algo, one, why);
+    list->count = 1;
+    return plan_file(operand, 0, &list->algos[0], why);
 }
 
 static int run_all(int operand_count, char **operands)
 {
     struct gw_error why;
-    const struct gw_algo *one;
+    struct plan_list list;
     struct verify_which which = {.ranks_max = ranks_max,
                                  .link_chunks = link_chunks};
     which.algos = gw_algo_list(&which.count);
@@ -208,9 +211,12 @@ static int run_all(int operand_count, char **operands)
         return complain_with(GW_EINVAL,
                              "--all covers all ranks, roots, segments and "
                              "groups; limit it with --max-ranks");
-    if (operand_count == 1 &&
-        choose_algorithms(operands[0], &which, &one, &why))
-        return complain(&why);
+    if (operand_count == 1) {
+        if (choose_algorithms(operands[0], &list, &why))
+            return complain(&why);
+        which.algos = list.algos;
+        which.count = list.count;
+    }
     return verify_all(&which);
 }
 
@@ -231,6 +237,7 @@ const struct command command_verify = {
     .examples = "collrun verify mine.plan\n"
                 "collrun verify allreduce --algo swing -n 6\n"
                 "collrun verify allreduce --algo ./mine.so --all\n"
+                "collrun verify mine.plan --all --max-ranks 16\n"
                 "collrun verify --all --max-ranks 64\n",
     .options = options,
     .operands_max = 1000,

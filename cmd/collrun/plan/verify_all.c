@@ -11,6 +11,8 @@
 
 #include "collrun/collrun.h"
 #include "common/output.h"
+#include "common/plan/plan_algo.h"
+#include "common/plan/plan_file.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -36,6 +38,12 @@ struct sweep {
     struct verify_tally trouble; /* the first error, the first fault */
 };
 
+/* A single rank has nothing to send: a file need not have a plan for it. */
+static bool wanted(const struct gw_algo *algo, unsigned ranks)
+{
+    return algo->valid(ranks) && (ranks > 1 || !plan_file_path(algo));
+}
+
 /* The next pair, or false when there is none. The mutex is held. */
 static bool next_pair(struct sweep *sweep, size_t *algo, unsigned *ranks)
 {
@@ -47,7 +55,7 @@ static bool next_pair(struct sweep *sweep, size_t *algo, unsigned *ranks)
             sweep->next_algo = 0;
             sweep->next_ranks--;
         }
-        if (sweep->which->algos[*algo]->valid(*ranks))
+        if (wanted(sweep->which->algos[*algo], *ranks))
             return true;
     }
     return false;
@@ -126,7 +134,7 @@ static void sum_row(struct output *output, const struct gw_algo *algo,
 {
     output_row(output, (union value[]){
                            {.text = gw_collective_name(algo->collective)},
-                           {.text = algo->name},
+                           {.text = plan_algo_label(algo)},
                            {.integer = sum->ranks_most},
                            {.integer = (int64_t)sum->plans},
                            {.integer = (int64_t)sum->transfers},
@@ -173,7 +181,7 @@ static int report_sweep(const struct sweep *sweep, double seconds)
     if (!proved_any(sweep) && !sweep->trouble.error.code && !interrupted)
         return complain_with(
             GW_EINVAL, "%s: no number of ranks up to %u is supported",
-            sweep->which->algos[0]->name, sweep->which->ranks_max);
+            plan_algo_label(sweep->which->algos[0]), sweep->which->ranks_max);
     if (sweep->trouble.wrong)
         (void)verify_complain(sweep->trouble.command, &sweep->trouble.verdict);
     if (sweep->trouble.error.code)

@@ -3,12 +3,14 @@
  * The plans of an algorithm that collrun verify --all checks. Arithmetic errors
  * appear at few ranks, so up to SMALL_RANKS every root is tried, each with
  * several segment counts and rack sizes; above, four roots. An option that does
- * not change the plan is not verified twice.
+ * not change the plan is not verified twice. A file has one plan for each number
+ * of ranks.
  */
 #include "verify.h"
 
 #include "collrun/collrun.h"
-#include "plan_plugin.h"
+#include "common/plan/plan_algo.h"
+#include "common/plan/plan_file.h"
 
 #include <stdio.h>
 
@@ -41,6 +43,12 @@ static void record_wrong(struct variants *v, const struct gw_algo_args *args,
     if (tally->wrong++)
         return;
     tally->verdict = *verdict;
+    if (plan_file_path(v->algo)) {
+        snprintf(tally->command, sizeof tally->command,
+                 "collrun verify %.200s -n %u", plan_file_path(v->algo),
+                 args->ranks);
+        return;
+    }
     snprintf(tally->command, sizeof tally->command,
              "collrun verify %s --algo %s -n %u --root %u --segments %u "
              "--group %u",
@@ -62,13 +70,29 @@ static void verify_plan(struct variants *v, const struct gw_algo_args *args,
     record_wrong(v, args, &verdict);
 }
 
+/* The text of a file may have no plan for this number of ranks. */
+static void record_unmade(struct variants *v, const struct gw_algo_args *args)
+{
+    struct gw_error *error = &v->tally->error;
+    struct gw_verdict verdict = {.fault = GW_FAULT_SHAPE};
+    if (error->code != GW_EDATA)
+        return;
+    error->code = GW_OK;
+    snprintf(verdict.sentence, sizeof verdict.sentence, "%.*s",
+             (int)sizeof verdict.sentence - 1, error->text);
+    v->tally->plans++;
+    record_wrong(v, args, &verdict);
+}
+
 static void verify_variant(struct variants *v, const struct gw_algo_args *args)
 {
     struct gw_plan *plan;
-    if (interrupted || v->tally->error.code ||
-        gw_plan_make(v->algo->collective, v->algo->name, args, &plan,
-                     &v->tally->error))
+    if (interrupted || v->tally->error.code)
         return;
+    if (plan_make(v->algo, args, &plan, &v->tally->error)) {
+        record_unmade(v, args);
+        return;
+    }
     if (is_new(v, plan))
         verify_plan(v, args, plan);
     gw_plan_destroy(&plan);
@@ -96,7 +120,10 @@ void verify_variants(const struct gw_algo *algo, unsigned ranks,
     struct variants v = {
         .algo = algo, .link_chunks = link_chunks, .tally = tally};
     const unsigned some[] = {0, 1, ranks / 2, ranks - 1};
-    if (!gw_collective_rooted(algo->collective))
+    const struct gw_algo_args plain = {.ranks = ranks};
+    if (plan_file_path(algo))
+        verify_variant(&v, &plain);
+    else if (!gw_collective_rooted(algo->collective))
         verify_root(&v, ranks, 0);
     else if (ranks > SMALL_RANKS)
         for (unsigned i = 0; i < 4; i++)

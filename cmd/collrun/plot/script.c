@@ -37,15 +37,17 @@ static double median_of(const struct point *points, size_t count)
                      : (points[count / 2 - 1].y + points[count / 2].y) / 2;
 }
 
-/* "x y least largest predicted bound"; gnuplot skips NaN. */
+/* "x y least largest predicted bound"; gnuplot skips NaN. Points at the same
+ * x are repetitions, and a single one may know the range of its own. */
 static void print_series(FILE *file, const struct series *series)
 {
     for (size_t i = 0; i < series->count;) {
         const struct point *p = &series->points[i];
         size_t count = repeats(series, i);
+        bool known = count == 1 && !isnan(p->least);
         fprintf(file, "%.12g %.12g %.12g %.12g %.12g %.12g\n", p->x,
-                median_of(p, count), p->y, p[count - 1].y, p->predicted,
-                p->bound);
+                median_of(p, count), known ? p->least : p->y,
+                known ? p->largest : p[count - 1].y, p->predicted, p->bound);
         i += count;
     }
 }
@@ -79,7 +81,8 @@ static bool has_prediction(const struct series *series)
 static bool is_repeated(const struct series *series)
 {
     for (size_t i = 0; i < series->count; i++)
-        if (repeats(series, i) > 1)
+        if (repeats(series, i) > 1 ||
+            series->points[i].least < series->points[i].largest)
             return true;
     return false;
 }

@@ -130,10 +130,22 @@ static double as_y(const struct figure *figure, const json_t *row,
 {
     double y = real_of(row, figure->y_name), us = real_of(row, name);
     if (strcmp(figure->y_name, name) == 0)
-        return NAN;
+        return (double)NAN;
     if (strstr(figure->y_name, "bw_GBps"))
         return y * real_of(row, "time_us") / us;
     return strstr(figure->y_name, "us") ? us : (double)NAN;
+}
+
+static struct point make_point(const struct figure *figure, const json_t *row)
+{
+    double one = as_y(figure, row, "time_min_us");
+    double other = as_y(figure, row, "time_max_us");
+    return (struct point){.x = real_of(row, figure->x_name),
+                          .y = real_of(row, figure->y_name),
+                          .predicted = as_y(figure, row, "predicted_us"),
+                          .bound = as_y(figure, row, "bound_us"),
+                          .least = fmin(one, other),
+                          .largest = fmax(one, other)};
 }
 
 static bool append_point(struct series *series, const struct point *point)
@@ -162,11 +174,7 @@ static enum gw_err make_series(const struct rows *rows, struct figure *figure,
     char label[LABEL_MAX];
     for (size_t i = 0; i < rows->count; i++) {
         const json_t *row = rows->rows[i];
-        const struct point point = {.x = real_of(row, figure->x_name),
-                                    .y = real_of(row, figure->y_name),
-                                    .predicted =
-                                        as_y(figure, row, "predicted_us"),
-                                    .bound = as_y(figure, row, "bound_us")};
+        const struct point point = make_point(figure, row);
         make_label(row, used, label);
         struct series *series = find_series(figure, label);
         if (!series || !append_point(series, &point))

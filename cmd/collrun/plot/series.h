@@ -14,7 +14,8 @@
 
 struct point {
     double x, y;
-    double predicted, bound; /* in the unit of y; NaN: not in the document */
+    /* In the unit of y; NaN: not in the document. */
+    double predicted, bound, least, largest;
 };
 
 struct series {

@@ -26,7 +26,7 @@ static const struct option_spec options[] = {
      "Processes. Default: 4, or as many as mpirun or another launcher started.",
      NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport. Default: shm.",
-     "shm|ipc|tcp|verbs"},
+     "shm|ipc|tcp|zmq|verbs"},
     {"no-pin", 0, OPTION_FLAG, &no_pin, NULL,
      "Let the scheduler choose the CPU of each rank.", NULL},
     LAUNCHER_OPTIONS,

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 static struct plan_source source;
@@ -36,7 +35,7 @@ static const struct option_spec options[] = {
      "Size of the buffer. Default: 64K; with --values, one number per rank.",
      NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport. Default: shm.",
-     "shm|ipc|tcp|verbs"},
+     "shm|ipc|tcp|zmq|verbs"},
     {"watch", 0, OPTION_FLAG, &draws_matrix, NULL,
      "After each step, draw which ranks have contributed to each chunk.", NULL},
     {"values", 0, OPTION_FLAG, &values, NULL,
@@ -124,23 +123,13 @@ static FILE *picture(void)
     return strcmp(common.output, "table") == 0 ? stdout : stderr;
 }
 
-static unsigned picture_width(void)
-{
-    enum { USUAL = 80 };
-    struct winsize size;
-    if (ioctl(fileno(picture()), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    const char *columns = getenv("COLUMNS");
-    int width = columns ? atoi(columns) : 0;
-    return width > 0 ? (unsigned)width : USUAL;
-}
-
 static enum gw_err launch_and_draw(struct context *c, struct gw_error *why)
 {
     if (!draws_matrix || !launched_receives(launched))
         return launch_ranks(c, why);
-    enum gw_err err = live_matrix_init(&c->matrix, c->spec->plan, picture(),
-                                       picture_width(), why);
+    enum gw_err err =
+        live_matrix_init(&c->matrix, c->spec->plan, picture(),
+                         (unsigned)terminal_columns(fileno(picture())), why);
     if (!err)
         err = launch_ranks(c, why);
     if (!err)
@@ -189,7 +178,7 @@ static enum gw_err run_and_check(struct context *c, struct gw_error *why)
 
 static int run_plan(const struct gw_plan *plan, struct pattern *pattern)
 {
-    struct run_spec spec = {.plan = plan};
+    struct run_spec spec = {.plan = plan, .is_watched = draws_matrix};
     struct context context = {.spec = &spec};
     struct gw_error why = {.code = GW_OK}, unprinted;
     fill_pattern(pattern, plan);

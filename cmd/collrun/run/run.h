@@ -19,6 +19,7 @@ struct run_values {
 struct run_spec {
     const struct gw_plan *plan;
     struct pattern pattern; /* of the one call */
+    bool is_watched;        /* slow motion: its time is no measurement */
 };
 
 /* A rank's report on the call. */

@@ -9,6 +9,7 @@
 #include "common/command.h"
 #include "common/output.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,7 +101,8 @@ enum gw_err run_result_print(const struct run_result *result,
         {.integer = (int64_t)total->planned_messages},
         {.integer = (int64_t)total->bytes},
         {.integer = (int64_t)total->planned_bytes},
-        {.real = (double)total->time_ns * 1e-3},
+        {.real =
+             spec->is_watched ? (double)NAN : (double)total->time_ns * 1e-3},
         {.real = price.predicted_us},
         {.real = gw_wire_bound_us(wire, p->collective, p->ranks, p->count,
                                   elem_bytes)},

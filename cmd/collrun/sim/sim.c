@@ -10,11 +10,11 @@
 #include "sim.h"
 
 #include "collrun/collrun.h"
-#include "collrun/plan/plan_file.h"
-#include "collrun/plan/plan_plugin.h"
+#include "collrun/plan/plan_list.h"
 #include "collrun/plan/plan_source.h"
-#include "collrun/plan/verify.h"
 #include "common/cluster.h"
+#include "common/plan/plan_file.h"
+#include "common/plan/plan_plugin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static const struct option_spec options[] = {
 
 /* ---- the cluster ---- */
 
-/* The number of ranks of the given file; 0: there is no file, or it supports
- * any number. */
+/* The number of ranks of a given file; 0: there is no file, or it supports any
+ * number. */
 static unsigned ranks_of_file(const char *operand)
 {
     bool is_file;
@@ -72,24 +72,23 @@ static unsigned ranks_of_file(const char *operand)
     struct gw_error ignored;
     if (plan_operand(operand, &is_file, &collective, &ignored))
         return 0;
-    return plan_file_ranks(is_file ? operand : source.algo ? source.algo : "");
+    return plan_list_ranks(is_file ? operand : source.algo);
 }
 
 static enum gw_err load_topology(const char *operand,
                                  struct gw_topology **topology,
                                  struct gw_error *why)
 {
-    machine.ranks = source.ranks ? source.ranks : PLAN_RANKS_DEFAULT;
+    unsigned own = source.ranks ? source.ranks : ranks_of_file(operand);
+    machine.ranks = own ? own : PLAN_RANKS_DEFAULT;
     if (machine.wire && (topo || source.segments || source.group))
         return gw_fail(why, GW_EINVAL,
                        "--wire simulates this machine; remove --topo, "
                        "--segments and --group");
     if (machine.wire)
         return sim_machine_topology(&machine, topology, why);
-    unsigned ranks = topo           ? 0
-                     : source.ranks ? source.ranks
-                                    : ranks_of_file(operand);
-    return cluster_get(topo, ranks ? ranks : PLAN_RANKS_DEFAULT, topology, why);
+    return cluster_get(topo, !topo && own ? own : PLAN_RANKS_DEFAULT, topology,
+                       why);
 }
 
 /* ---- one row ---- */
@@ -118,7 +117,8 @@ static enum gw_err close_events(FILE *file, struct gw_sink *sink,
 
 /* `job` is a plan or an algorithm. */
 static enum gw_err simulate(const struct sim_table *table,
-                            struct gw_topology_run run, const char *name,
+                            struct gw_topology_run run,
+                            const struct gw_algo *algo,
                             struct gw_topology_result **result,
                             struct gw_error *why)
 {
@@ -132,7 +132,7 @@ static enum gw_err simulate(const struct sim_table *table,
     enum gw_err err = open_events(&file, &run.events, why);
     if (!err)
         err = machine.wire
-                  ? sim_machine_run(&machine, name, &run, result, why)
+                  ? sim_machine_run(&machine, algo, &run, result, why)
                   : gw_topology_simulate(table->topology, &run, result, why);
     return close_events(file, run.events, err, why);
 }
@@ -153,9 +153,10 @@ static struct sim_row *new_row(struct sim_table *table, struct gw_error *why)
 }
 
 static enum gw_err add_row(struct sim_table *table, struct gw_topology_run run,
-                           const char *name, enum gw_rank_order order,
+                           const struct gw_algo *algo, enum gw_rank_order order,
                            struct gw_error *why)
 {
+    const char *name = plan_algo_label(algo);
     struct sim_row *row = new_row(table, why);
     if (!row)
         return GW_ENOMEM;
@@ -163,37 +164,39 @@ static enum gw_err add_row(struct sim_table *table, struct gw_topology_run run,
     snprintf(row->algo, sizeof row->algo, "%s", name);
     gw_topology_order(table->topology, order);
     progress("%s, %s", name, gw_rank_order_name(order));
-    enum gw_err err = simulate(table, run, name, &row->result, why);
+    enum gw_err err = simulate(table, run, algo, &row->result, why);
     table->row_count += !err;
     return err;
 }
 
-/* A plan of few ranks runs chunk by chunk. For many ranks the plan is never
- * expanded, and the unit is a message. */
+/* A plan of few ranks, and that of a file, runs chunk by chunk. Otherwise the
+ * plan is never expanded, and the unit is a message. */
 static enum gw_err add_plan(struct sim_table *table, const struct gw_algo *algo,
                             const struct gw_algo_args *args,
                             enum gw_rank_order order, struct gw_error *why)
 {
     struct gw_plan *plan;
-    if (gw_plan_make(algo->collective, algo->name, args, &plan, why))
+    if (plan_make(algo, args, &plan, why))
         return why->code;
     struct gw_topology_run run = {.plan = plan};
-    enum gw_err err = add_row(table, run, algo->name, order, why);
+    enum gw_err err = add_row(table, run, algo, order, why);
     gw_plan_destroy(&plan);
     return err;
 }
 
-/* An algorithm of a plug-in may be wrong. If verification would take longer
- * than the simulation, a note reports that. */
+/* An algorithm of a plug-in or a file may be wrong. If verification would take
+ * longer than the simulation, a note reports that. */
 static enum gw_err prove(const struct gw_algo *algo,
                          const struct gw_algo_args *args, struct gw_error *why)
 {
     enum { CELLS_MAX = 1 << 20 };
-    if (!plan_is_of_plugin(algo) || !algo->valid(args->ranks))
+    struct gw_algo_args proved = *args;
+    if (!plan_algo_is_added(algo) || !algo->valid(args->ranks))
         return GW_OK; /* making it reports the error */
     uint64_t cells = (uint64_t)args->ranks * algo->chunks(args);
-    if (args->ranks <= GW_RANKS_MAX && cells <= CELLS_MAX)
-        return plan_prove(algo, args, why);
+    if (plan_file_path(algo) ||
+        (args->ranks <= GW_RANKS_MAX && cells <= CELLS_MAX))
+        return plan_prove(algo, &proved, why);
     fprintf(stderr, "collrun: %s: not verified for %u ranks\n",
             plan_algo_word(algo), args->ranks);
     return GW_OK;
@@ -201,145 +204,127 @@ static enum gw_err prove(const struct gw_algo *algo,
 
 /* The racks are the groups of the hierarchical algorithm, and of those of
  * plug-ins, if all racks are equal. */
-static enum gw_err add_algo(struct sim_table *table, const char *name,
-                            enum gw_rank_order order, struct gw_error *why)
+static struct gw_algo_args args_of(const struct sim_table *table,
+                                   const struct gw_algo *algo)
 {
-    const struct gw_algo *algo;
     struct gw_algo_args args = {.ranks = table->ranks,
                                 .root = source.root,
                                 .segments = source.segments,
                                 .group = source.group};
-    if (plan_algo(table->collective, name, &algo, why))
-        return why->code;
     bool racks = strcmp(algo->name, "hierarchical") == 0 ||
-                 (topo && plan_is_of_plugin(algo));
+                 (topo && plan_plugin_path(algo));
     if (!args.group && racks)
         args.group = gw_topology_rack_ranks(table->topology);
-    if (prove(algo, &args, why))
-        return why->code;
-    if (events || table->ranks <= CHUNK_BY_CHUNK_RANKS)
+    return args;
+}
+
+static enum gw_err add_algo(struct sim_table *table, const struct gw_algo *algo,
+                            enum gw_rank_order order, struct gw_error *why)
+{
+    const struct gw_algo_args args = args_of(table, algo);
+    if (events || table->ranks <= CHUNK_BY_CHUNK_RANKS || plan_file_path(algo))
         return add_plan(table, algo, &args, order, why);
     struct gw_topology_run run = {.algo = algo, .args = &args};
-    return add_row(table, run, algo->name, order, why);
+    return add_row(table, run, algo, order, why);
 }
 
 /* ---- choosing the rows ---- */
 
-static enum gw_err add_order(struct sim_table *table, enum gw_rank_order order,
-                             struct gw_error *why)
+static enum gw_err add_order(struct sim_table *table,
+                             const struct plan_list *list,
+                             enum gw_rank_order order, struct gw_error *why)
 {
-    size_t count;
-    const struct gw_algo *const *algos = gw_algo_list(&count);
     enum gw_err err = GW_OK;
-    for (size_t i = 0; i < count && !err && !interrupted; i++) {
-        bool racks = strcmp(algos[i]->name, "hierarchical") == 0;
-        if (algos[i]->collective != table->collective ||
-            !algos[i]->valid(table->ranks) ||
-            (racks && order != GW_ORDER_RACKS && !order_word))
-            continue;
-        err = add_algo(table, algos[i]->name, order, why);
-        if (err == GW_EINVAL && table->ranks > CHUNK_BY_CHUNK_RANKS) {
-            fprintf(stderr, "collrun: left out: %s\n", why->text);
-            err = GW_OK;
-        }
+    for (size_t i = 0; i < list->count && !err && !interrupted; i++) {
+        bool racks = strcmp(list->algos[i]->name, "hierarchical") == 0;
+        if (!racks || order == GW_ORDER_RACKS || order_word || !list->several)
+            err = plan_leave_out(
+                list, add_algo(table, list->algos[i], order, why), why);
     }
     return err;
 }
 
-static void choose_plans(struct sim_table *table)
+/* The listed algorithms in each order. */
+static enum gw_err add_orders(struct sim_table *table,
+                              const struct plan_list *list,
+                              struct gw_error *why)
 {
-    table->count = plan_count(table->collective, table->ranks,
-                              table->collective == GW_BARRIER ? 0 : bytes,
-                              table->elem_bytes);
-}
-
-/* A file has a number of ranks, or supports any. */
-static enum gw_err add_file(struct sim_table *table, const char *file,
-                            struct gw_error *why)
-{
-    struct gw_plan *plan;
-    struct plan_source from = source;
-    struct gw_verdict verdict = {.fault = GW_FAULT_NONE};
-    from.algo = NULL;
-    if (!from.ranks && gw_plan_load(file, 0, &plan, NULL))
-        from.ranks = table->ranks;
-    else if (!from.ranks)
-        gw_plan_destroy(&plan);
-    if (plan_get(file, &from, &plan, why))
-        return why->code;
-    enum gw_err err = gw_plan_verify(plan, 0, &verdict, why);
-    if (err == GW_EPLAN)
-        gw_fail(why, err, "%.100s: %s", file, verdict.sentence);
-    table->collective = plan->collective;
-    table->ranks = plan->ranks;
-    choose_plans(table);
-    if (!err)
-        err = add_row(table, (struct gw_topology_run){.plan = plan}, file,
-                      sim_order(table->topology, order_word), why);
-    gw_plan_destroy(&plan);
-    return err;
-}
-
-/* The file's plan in "OP --algo FILE.plan", if it is of OP. */
-static enum gw_err add_named_file(struct sim_table *table,
-                                  enum gw_collective collective,
-                                  struct gw_error *why)
-{
-    enum gw_err err = add_file(table, source.algo, why);
-    if (!err && table->collective != collective)
-        return gw_fail(why, GW_EINVAL, "%.100s is a plan for %s, not for %s",
-                       source.algo, gw_collective_name(table->collective),
-                       gw_collective_name(collective));
-    return err;
-}
-
-/* The named algorithm, or all, in each order. */
-static enum gw_err add_orders(struct sim_table *table, struct gw_error *why)
-{
-    bool all = !source.algo || strcmp(source.algo, "all") == 0;
     enum gw_rank_order orders[SIM_ORDERS_MAX];
-    unsigned count = sim_orders(table->topology, order_word, all, orders);
+    unsigned count =
+        sim_orders(table->topology, order_word, list->several, orders);
     enum gw_err err = GW_OK;
-    if (events && (all || count > 1 || without))
+    if (events && (list->several || count > 1 || without))
         return gw_fail(why, GW_EINVAL,
                        "--events records one run; use --algo NAME%s%s",
                        count > 1 && order_word ? " and one --order" : "",
                        without ? ", without --without" : "");
     for (unsigned i = 0; i < count && !err && !interrupted; i++)
-        err = all ? add_order(table, orders[i], why)
-                  : add_algo(table, source.algo, orders[i], why);
+        err = add_order(table, list, orders[i], why);
     return err;
 }
 
-static enum gw_err add_rows(struct sim_table *table, const char *operand,
-                            bool is_file, struct gw_error *why)
+/* Removes the algorithms with wrong plans. */
+static enum gw_err prove_all(const struct sim_table *table,
+                             struct plan_list *list, struct gw_error *why)
 {
-    if (is_file)
-        return add_file(table, operand, why);
-    return source.algo && plan_names_file(source.algo)
-               ? add_named_file(table, table->collective, why)
-               : add_orders(table, why);
+    size_t right = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct gw_algo_args args = args_of(table, list->algos[i]);
+        enum gw_err err = prove(list->algos[i], &args, why);
+        if (!err)
+            list->algos[right++] = list->algos[i];
+        else if (plan_leave_out(list, err, why))
+            return err;
+    }
+    list->count = right;
+    return GW_OK;
+}
+
+static enum gw_err list_operand(struct sim_table *table, const char *operand,
+                                struct plan_list *list, struct gw_error *why)
+{
+    bool is_file;
+    if (plan_operand(operand, &is_file, &table->collective, why))
+        return why->code;
+    if (is_file && source.algo)
+        return gw_fail(why, GW_EINVAL,
+                       "%.100s defines its own algorithm; remove --algo",
+                       operand);
+    list->count = 1;
+    enum gw_err err = is_file
+                          ? plan_file(operand, table->ranks, list->algos, why)
+                          : plan_source_list(&source, table->collective,
+                                             table->ranks, list, why);
+    if (err)
+        return err;
+    table->collective = list->algos[0]->collective;
+    return prove_all(table, list, why);
 }
 
 static enum gw_err collect(struct sim_table *table, const char *operand,
                            struct gw_error *why)
 {
-    bool is_file;
-    if (plan_operand(operand, &is_file, &table->collective, why))
+    struct plan_list list = {.count = 0};
+    unsigned own = ranks_of_file(operand);
+    table->ranks = source.ranks ? source.ranks
+                   : own        ? own
+                                : gw_topology_ranks(table->topology);
+    if (list_operand(table, operand, &list, why))
         return why->code;
-    table->ranks =
-        source.ranks ? source.ranks : gw_topology_ranks(table->topology);
-    if (!is_file)
-        choose_plans(table);
+    table->count = plan_count(table->collective, table->ranks,
+                              table->collective == GW_BARRIER ? 0 : bytes,
+                              table->elem_bytes);
     gw_topology_order(table->topology, sim_order(table->topology, order_word));
-    enum gw_err err =
-        show_routes ? GW_OK : add_rows(table, operand, is_file, why);
+    enum gw_err err = show_routes ? GW_OK : add_orders(table, &list, why);
+    if (!err && !show_routes && !table->row_count && !interrupted)
+        err = gw_fail(why, GW_EINVAL, "no algorithm of %s is left",
+                      gw_collective_name(table->collective));
     if (err || !without)
         return err;
     table->without = without;
     err = gw_topology_leave_out(table->topology, without, why);
     gw_topology_order(table->topology, sim_order(table->topology, order_word));
-    return err || show_routes ? err : add_rows(table, operand, is_file, why);
+    return err || show_routes ? err : add_orders(table, &list, why);
 }
 
 /* ---- the command ---- */

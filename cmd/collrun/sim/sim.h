@@ -46,10 +46,9 @@ sim_machine_topology(const struct sim_machine *machine,
  * stretched. */
 void sim_machine_costs(const struct sim_machine *machine, double *message_us,
                        uint64_t *reduce_rate);
-/* Runs job->plan, which is that of the library's `algo` (GW_EINVAL for another
- * name); the costs in `job` are ignored. */
+/* Runs run->plan, which is one of `algo`; the costs in `run` are ignored. */
 GW_MUST_CHECK enum gw_err sim_machine_run(const struct sim_machine *machine,
-                                          const char *algo,
+                                          const struct gw_algo *algo,
                                           const struct gw_topology_run *run,
                                           struct gw_topology_result **result,
                                           struct gw_error *why);

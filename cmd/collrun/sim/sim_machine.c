@@ -13,6 +13,8 @@
  */
 #include "sim.h"
 
+#include "collrun/plan/plan_source.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -26,13 +28,13 @@ static enum gw_err set_costs(const struct sim_machine *machine, double stretch,
     struct gw_wire_costs costs;
     gw_costs(machine->wire, &costs, &measured);
     const struct gw_cost_model *model = &costs.model;
-    double beta = model->beta_us_per_byte * stretch;
+    double beta = gw_cost_model_us(model, 0, stretch, 0);
     snprintf(text, sizeof text,
              "topology %s\ninner rate=%.0f\nrack here: machine\n"
              "host machine ranks=%u\n",
              machine->wire, beta > 1e-6 ? 1e6 / beta : 1e12, machine->ranks);
-    run->message_us = model->alpha_us * stretch;
-    run->reduce_us_per_byte = model->gamma_us_per_byte * stretch;
+    run->message_us = gw_cost_model_us(model, stretch, 0, 0);
+    run->reduce_us_per_byte = gw_cost_model_us(model, 0, 0, stretch);
     return gw_topology_parse(text, strlen(text), machine->wire, topology, why);
 }
 
@@ -59,27 +61,6 @@ void sim_machine_costs(const struct sim_machine *machine, double *message_us,
     *reduce_rate = gamma > 1e-6 ? (uint64_t)(1e6 / gamma) : 0;
 }
 
-/* The prediction of the cost model for the algorithm. */
-static enum gw_err predict(const struct sim_machine *machine, const char *algo,
-                           const struct gw_topology_run *run, double *us,
-                           struct gw_error *why)
-{
-    enum { CANDIDATES = 64 };
-    struct gw_candidate list[CANDIDATES];
-    size_t found =
-        gw_choose(machine->wire, run->plan->collective, run->plan->ranks,
-                  run->count, run->elem_bytes, list, CANDIDATES);
-    for (size_t i = 0; i < found && i < CANDIDATES; i++)
-        if (strcmp(list[i].algo->name, algo) == 0) {
-            *us = list[i].predicted_us;
-            return GW_OK;
-        }
-    return gw_fail(why, GW_EINVAL,
-                   "--wire needs an algorithm of the library (collrun list), "
-                   "not %.100s",
-                   algo);
-}
-
 /* One run with costs times `stretch`. */
 static enum gw_err simulate_run(const struct sim_machine *machine,
                                 double stretch, struct gw_topology_run run,
@@ -94,18 +75,21 @@ static enum gw_err simulate_run(const struct sim_machine *machine,
     return err;
 }
 
-enum gw_err sim_machine_run(const struct sim_machine *machine, const char *algo,
+enum gw_err sim_machine_run(const struct sim_machine *machine,
+                            const struct gw_algo *algo,
                             const struct gw_topology_run *run,
                             struct gw_topology_result **result,
                             struct gw_error *why)
 {
-    double us = 0;
     struct gw_topology_run quiet = *run;
     quiet.events = NULL;
     *result = NULL;
-    enum gw_err err = predict(machine, algo, run, &us, why);
-    if (!err)
-        err = simulate_run(machine, 1, quiet, result, why);
+    double us = plan_predict_us(machine->wire, algo, run->plan->ranks,
+                                run->count, run->elem_bytes);
+    enum gw_err err = us >= 0
+                          ? simulate_run(machine, 1, quiet, result, why)
+                          : gw_fail(why, GW_ENOMEM,
+                                    "prediction for %zu elements", run->count);
     if (err)
         return err;
     double stretch = (*result)->time_us > 0 ? us / (*result)->time_us : 1;

@@ -179,8 +179,8 @@ static void note_path(struct output *output,
 
 static int end_table(struct output *output)
 {
-    output_end(&output, NULL, interrupted != 0);
-    return interrupted ? gw_err_exit(GW_EINTR) : 0;
+    output_end(&output, complaint(), interrupted != 0);
+    return interrupted ? gw_err_exit(GW_EINTR) : complaint_status();
 }
 
 int sim_print(struct sim_table *table)

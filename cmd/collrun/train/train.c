@@ -7,8 +7,8 @@
 #include "train.h"
 
 #include "collrun/collrun.h"
-#include "collrun/plan/plan_file.h"
 #include "common/launched.h"
+#include "common/plan/plan_file.h"
 #include "run/until.h"
 #include "train_task.h"
 

@@ -79,6 +79,10 @@ struct train_report {
     double objective; /* train_loss + l2/2 |w|^2 */
 };
 
+/* The all-reduce in the output: its name, or the file of its plan; NULL for
+ * NULL. */
+const char *train_algo_label(const char *algo);
+
 /* Sets *algo, which is NULL, to the algorithm of that name, or to the best one
  * if it is "auto", and the price of an all-reduce of this many floats. With one
  * rank, "auto" leaves both unchanged. */

@@ -4,26 +4,14 @@
  * they agree, the choice can be printed, and the counts can be compared with
  * the plan.
  */
-#include "collrun/plan/plan_file.h"
-#include "collrun/plan/plan_source.h"
+#include "common/plan/plan_algo.h"
 #include "train.h"
 
 #include <string.h>
 
-static enum gw_err find_algorithm(const char *name, unsigned ranks,
-                                  const struct gw_algo **algo,
-                                  struct gw_error *why)
+const char *train_algo_label(const char *algo)
 {
-    unsigned root;
-    if (!plan_names_file(name))
-        return plan_algo(GW_ALLREDUCE, name, algo, why);
-    if (plan_file(name, ranks, algo, &root, why))
-        return why->code;
-    if ((*algo)->collective == GW_ALLREDUCE)
-        return GW_OK;
-    return gw_fail(why, GW_EINVAL,
-                   "%.100s is a plan for %s; training needs one for allreduce",
-                   name, gw_collective_name((*algo)->collective));
+    return algo ? plan_algo_label(gw_algo_find(GW_ALLREDUCE, algo)) : NULL;
 }
 
 enum gw_err train_choose(unsigned ranks, const char *wire, const char *name,
@@ -36,7 +24,9 @@ enum gw_err train_choose(unsigned ranks, const char *wire, const char *name,
     bool measured;
     const struct gw_algo *named = NULL;
     bool chosen = strcmp(name, "auto") != 0;
-    if (chosen && find_algorithm(name, ranks, &named, why))
+    struct gw_algo_args args = {.ranks = ranks};
+    if (chosen && (plan_algo(GW_ALLREDUCE, name, ranks, &named, why) ||
+                   plan_prove(named, &args, why)))
         return why->code;
     if (named)
         *algo = named->name;
@@ -47,7 +37,6 @@ enum gw_err train_choose(unsigned ranks, const char *wire, const char *name,
         *algo = best.algo->name;
     if (!*algo)
         return GW_OK;
-    const struct gw_algo_args args = {.ranks = ranks};
     enum gw_err code = gw_plan_make(GW_ALLREDUCE, *algo, &args, &plan, why);
     if (code)
         return code;

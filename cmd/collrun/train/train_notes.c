@@ -59,7 +59,8 @@ static void note_plan(const struct training *t, struct output *o, size_t batch)
         t->epochs, batch, t->rate, t->cosine ? " falling along a cosine" : "",
         t->momentum, (unsigned long long)common.seed);
     train_note_format(o, "ranks", "%u over %s, all-reduce by %s", t->ranks,
-                      t->wire, t->algo ? t->algo : "no algorithm");
+                      t->wire,
+                      t->algo ? train_algo_label(t->algo) : "no algorithm");
 }
 
 static void note_start(const struct training *t, struct output *o, size_t batch)
@@ -77,7 +78,7 @@ static void note_start(const struct training *t, struct output *o, size_t batch)
     output_note_text(o, "model", gw_model_name(t->kind));
     output_note_integer(o, "parameters", (int64_t)t->vector_length - EXTRAS);
     output_note_text(o, "wire", t->wire);
-    output_note_text(o, "algo", t->algo);
+    output_note_text(o, "algo", train_algo_label(t->algo));
     output_note_integer(o, "batch", (int64_t)batch);
     output_note_integer(o, "epochs", t->epochs);
     output_note_real(o, "lr", t->rate);

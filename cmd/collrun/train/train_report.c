@@ -156,7 +156,7 @@ static void note_bytes(const struct training *t, struct output *o)
                       bytes_per_step(t->results));
     train_note_format(o, "bytes_per_step_formula", "%llu: %s, p = %u, n = %zu",
                       (unsigned long long)t->price.bytes,
-                      formula ? formula : algo->name, t->ranks,
+                      formula ? formula : train_algo_label(t->algo), t->ranks,
                       t->vector_length * sizeof(float));
 }
 

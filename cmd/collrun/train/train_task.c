@@ -116,7 +116,7 @@ static void put_start(const struct task_training *t, struct output *o)
     output_note_integer(o, "parameters", (int64_t)t->floats);
     output_note_integer(o, "ranks", t->options.ranks);
     output_note_text(o, "wire", t->options.wire);
-    output_note_text(o, "algo", t->algo);
+    output_note_text(o, "algo", train_algo_label(t->algo));
     output_note_integer(o, "batch", (int64_t)config->batch);
     output_note_text(o, "updater", gw_ps_updater_name(config->updater));
     output_note_real(o, "rate", (double)config->rate);

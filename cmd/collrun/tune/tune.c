@@ -2,7 +2,7 @@
  *
  * collrun tune: runs every promising algorithm at many sizes, reports the loss
  * by the automatic choice, and stores rules for cases in which another
- * algorithm than the predicted one is faster (gradwire-rules(5)). One set of
+ * algorithm than the predicted one is faster (gradwire-tuning(5)). One set of
  * processes per number of ranks measures all its collectives and sizes. Rules
  * are stored at the very end, also after an interruption: only measured cases
  * get new rules. After any other error the file is unchanged.
@@ -16,14 +16,12 @@
 #include "collrun/plan/plan_source.h"
 #include "collrun/run/ranks.h"
 #include "common/key.h"
+#include "common/output/provenance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
-#include <zmq.h>
 
 static struct tune tune = {
     .wire = "shm",
@@ -37,8 +35,12 @@ static bool dry_run, quick;
 /* clang-format off */
 static const struct option_spec options[] = {
     {"wire", 'w', OPTION_CHOICE, &tune.wire, "WIRE", "Transport.",
-     "shm|ipc|tcp|verbs"},
+     "shm|ipc|tcp|zmq|verbs"},
     KEY_OPTION,
+    {"algo", 'a', OPTION_TEXT, &tune.words, "NAME,...",
+     "Measure these algorithms, plug-ins and plan files, and the current "
+     "choice. Default: those that could be the fastest.",
+     "all|" PLAN_ALGO_WORDS},
     {"ranks", 'n', OPTION_TEXT, &ranks_text, "N,N...",
      "Processes. Each number is measured in turn.",
      NULL},
@@ -132,40 +134,16 @@ static enum gw_err launch_cases(struct gw_error *why)
 
 /* ---- the origin of rules ---- */
 
-static void name_cpu(char *cpu, size_t room)
-{
-    char line[256];
-    struct utsname system;
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    snprintf(cpu, room, "%s", uname(&system) == 0 ? system.machine : "");
-    while (file && fgets(line, sizeof line, file)) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || !colon)
-            continue;
-        snprintf(cpu, room, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-        break;
-    }
-    if (file)
-        fclose(file);
-}
-
 static void describe_tuning(struct gw_tuning *tuning, unsigned runs)
 {
-    time_t now = time(NULL);
-    struct tm utc;
-    int major, minor, patch;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     *tuning = (struct gw_tuning){
-        .cores = cores > 0 ? (unsigned)cores : 1,
+        .cores = provenance_cores(),
         .runs = runs,
         .seed = tune.seed,
     };
-    strftime(tuning->date, sizeof tuning->date, "%Y-%m-%dT%H:%M:%SZ",
-             gmtime_r(&now, &utc));
-    zmq_version(&major, &minor, &patch);
-    snprintf(tuning->versions, sizeof tuning->versions,
-             "gradwire %s, libzmq %d.%d.%d", GW_VERSION, major, minor, patch);
-    name_cpu(tuning->cpu, sizeof tuning->cpu);
+    provenance_date(time(NULL), tuning->date);
+    provenance_versions(tuning->versions, sizeof tuning->versions);
+    provenance_cpu(tuning->cpu, sizeof tuning->cpu);
 }
 
 /* ---- from cases to rules ---- */
@@ -216,8 +194,8 @@ static int measure_cases(void)
         err = why.code;
     }
     tune_table_end(&tune, summed ? &summary : NULL, tuning_rule_count, stored,
-                   err ? &why : NULL);
-    return err ? complain(&why) : 0;
+                   err ? &why : complaint());
+    return err ? complain(&why) : complaint_status();
 }
 
 /* ---- the command line ---- */
@@ -282,6 +260,7 @@ const struct command command_tune = {
     .help = "measure which algorithm is the fastest, and store rules",
     .examples = "collrun tune\n"
                 "collrun tune allreduce --wire tcp -n 2,4 -b 1K -e 1M\n"
+                "collrun tune allreduce -n 4 -a all,mine.plan --dry-run\n"
                 "collrun tune allreduce allgather -n 4 --dry-run -o jsonl\n",
     .options = options,
     .groups = groups,

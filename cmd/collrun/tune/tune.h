@@ -23,6 +23,7 @@ struct tune_case {
     unsigned algo_count;
     struct tune_algo {
         const struct gw_algo *algo;
+        bool added; /* not of the library: no rule can name it */
         double predicted_us;
         double us[TUNE_ROUNDS_MAX]; /* per call, of the slowest rank */
         double median_us;
@@ -33,8 +34,8 @@ struct tune_case {
 
     /* After the measurement. */
     unsigned rounds; /* 0: not yet */
-    unsigned best;
-    int tuned_algo; /* the algorithm for a rule; -1: no rule needed */
+    unsigned best;   /* also an added one */
+    int tuned_algo;  /* the algorithm for a rule; -1: no rule needed */
 };
 
 struct tune {
@@ -46,6 +47,7 @@ struct tune {
     uint64_t seconds_ns; /* per case, for all its algorithms */
     bool calibrate;      /* calibrate meanwhile, and use these costs */
     bool all;            /* also hopeless ones by prediction */
+    const char *words;   /* of --algo (plan_list.h); NULL: what could win */
     const char *by;      /* one row per "size", "algo" or "ranks" */
     uint64_t seed;
     struct tune_case *cases; /* by number of ranks, collective, size */
@@ -99,9 +101,6 @@ size_t tuning_rules_make(const struct tune *tune,
 /* How much slower `chosen` was than the fastest, relative. The fastest is
  * determined by other rounds than those of the comparison. */
 double tune_regret(const struct tune_case *item, unsigned chosen);
-/* The same for the choice by rules, which are made from a third set of rounds.
- */
-double tuned_choice_regret(const struct tune_case *item);
 /* The apparent difference of the algorithm from itself. */
 double tune_noise(const struct tune_case *item, unsigned algo);
 

@@ -2,7 +2,8 @@
  *
  * The cases of `collrun tune`: for each number of ranks, collective and size,
  * the promising algorithms. The prediction is seldom wrong by more than a
- * factor of three, so slower ones are omitted, unless --all is given. Sizes go
+ * factor of three, so slower ones are omitted, unless --all is given. With --algo
+ * these are the listed ones, the current choice and the predicted best. Sizes go
  * up by the factor; the largest is always included.
  */
 #include "tune.h"
@@ -17,29 +18,57 @@ enum { CANDIDATES_MAX = 64, ELEM_BYTES = sizeof(float), HOPELESS = 3 };
 static void add_algo(struct tune_case *item,
                      const struct gw_candidate *candidate)
 {
-    item->algos[item->algo_count++] = (struct tune_algo){
-        .algo = candidate->algo, .predicted_us = candidate->predicted_us};
+    if (item->algo_count < TUNE_ALGOS_MAX)
+        item->algos[item->algo_count++] = (struct tune_algo){
+            .algo = candidate->algo,
+            .added = plan_algo_is_added(candidate->algo),
+            .predicted_us = candidate->predicted_us,
+        };
+}
+
+static bool lists(const struct plan_list *list, const struct gw_algo *algo)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->algos[i] == algo)
+            return true;
+    return false;
+}
+
+/* Those that the library never chooses by itself. */
+static void list_added(const struct tune *tune, struct tune_case *item,
+                       const struct plan_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct gw_candidate added = {.algo = list->algos[i]};
+        if (!plan_algo_is_added(added.algo))
+            continue;
+        added.predicted_us = plan_predict_us(
+            tune->wire, added.algo, item->ranks, item->count, ELEM_BYTES);
+        add_algo(item, &added);
+    }
 }
 
 /* The first candidate is the current choice; the others are in order of the
- * prediction. Baselines are only included with --all. */
-static void list_algos(const struct tune *tune, struct tune_case *item)
+ * prediction. Without --algo, what could win, and with --all every one. */
+static void list_algos(const struct tune *tune, struct tune_case *item,
+                       const struct plan_list *list)
 {
-    struct gw_candidate list[CANDIDATES_MAX];
-    size_t found = gw_choose(tune->wire, item->collective, item->ranks,
-                             item->count, ELEM_BYTES, list, CANDIDATES_MAX);
-    size_t best = found > 1 && list[1].predicted_us < list[0].predicted_us;
-    for (size_t i = 0; i < found && i < CANDIDATES_MAX; i++) {
+    struct gw_candidate found[CANDIDATES_MAX];
+    size_t count = gw_choose(tune->wire, item->collective, item->ranks,
+                             item->count, ELEM_BYTES, found, CANDIDATES_MAX);
+    size_t best = count > 1 && found[1].predicted_us < found[0].predicted_us;
+    for (size_t i = 0; i < count && i < CANDIDATES_MAX; i++) {
         bool hopeless =
-            list[i].predicted_us > HOPELESS * list[best].predicted_us;
-        hopeless = hopeless || list[i].algo->baseline;
-        if (item->algo_count == TUNE_ALGOS_MAX ||
-            (hopeless && i > 0 && !tune->all))
+            found[i].predicted_us > HOPELESS * found[best].predicted_us;
+        hopeless = hopeless || found[i].algo->baseline;
+        bool wanted = tune->words ? lists(list, found[i].algo) : !hopeless;
+        if (i > 0 && i != best && !wanted && !tune->all)
             continue;
         if (i == best)
             item->predicted = item->algo_count;
-        add_algo(item, &list[i]);
+        add_algo(item, &found[i]);
     }
+    list_added(tune, item, list);
 }
 
 static enum gw_err add_case(struct tune *tune, const struct tune_case *item,
@@ -68,6 +97,7 @@ static uint64_t next_size(const struct tune *tune, uint64_t bytes)
 
 static enum gw_err list_sizes(struct tune *tune, unsigned ranks,
                               enum gw_collective collective,
+                              const struct plan_list *list,
                               struct gw_error *why)
 {
     uint64_t before = UINT64_MAX, bytes = tune->bytes_min;
@@ -82,11 +112,59 @@ static enum gw_err list_sizes(struct tune *tune, unsigned ranks,
         if (item.bytes == before)
             continue;
         before = item.bytes;
-        list_algos(tune, &item);
+        list_algos(tune, &item, list);
         if (add_case(tune, &item, why))
             return why->code;
     }
     return GW_OK;
+}
+
+/* Plans are measured with root 0. */
+static enum gw_err prove(const struct gw_algo *algo, unsigned ranks,
+                         struct gw_error *why)
+{
+    struct gw_algo_args args = {.ranks = ranks};
+    if (plan_prove(algo, &args, why))
+        return why->code;
+    return args.root ? gw_fail(why, GW_EINVAL,
+                               "%.100s has root %u; tune needs root 0",
+                               plan_algo_word(algo), args.root)
+                     : GW_OK;
+}
+
+/* The algorithms of --algo for one collective. */
+static enum gw_err list_words(const struct tune *tune, unsigned ranks,
+                              enum gw_collective collective,
+                              struct plan_list *list, struct gw_error *why)
+{
+    unsigned collectives = 0;
+    for (unsigned c = 0; c < GW_COLLECTIVES; c++)
+        collectives += tune->collectives[c];
+    const struct plan_wanted wanted = {.collective = collective,
+                                       .words = tune->words,
+                                       .ranks = ranks,
+                                       .others = collectives > 1};
+    enum gw_err err = plan_list(&wanted, list, why);
+    size_t right = 0;
+    for (size_t i = 0; i < list->count && !err; i++) {
+        struct gw_error wrong = {.code = GW_OK};
+        if (prove(list->algos[i], ranks, &wrong) == GW_OK)
+            list->algos[right++] = list->algos[i];
+        else if ((err = plan_leave_out(list, wrong.code, &wrong)))
+            *why = wrong;
+    }
+    list->count = right;
+    return err;
+}
+
+static enum gw_err list_collective(struct tune *tune, unsigned ranks,
+                                   enum gw_collective collective,
+                                   struct gw_error *why)
+{
+    struct plan_list list = {.count = 0};
+    if (tune->words && list_words(tune, ranks, collective, &list, why))
+        return why->code;
+    return list_sizes(tune, ranks, collective, &list, why);
 }
 
 enum gw_err tune_list(struct tune *tune, struct gw_error *why)
@@ -96,7 +174,8 @@ enum gw_err tune_list(struct tune *tune, struct gw_error *why)
     for (unsigned r = 0; r < tune->ranks_count; r++)
         for (unsigned c = 0; c < GW_COLLECTIVES; c++)
             if (tune->collectives[c] &&
-                list_sizes(tune, tune->ranks[r], (enum gw_collective)c, why))
+                list_collective(tune, tune->ranks[r], (enum gw_collective)c,
+                                why))
                 return why->code;
     return GW_OK;
 }
@@ -112,7 +191,7 @@ void tune_predict(struct tune *tune, const struct gw_wire_costs *costs)
                                       item->ranks, item->count, ELEM_BYTES);
             if (us >= 0) /* else out of memory: unchanged */
                 algo->predicted_us = us;
-            if (!algo->algo->baseline &&
+            if (!algo->added && !algo->algo->baseline &&
                 algo->predicted_us < item->algos[item->predicted].predicted_us)
                 item->predicted = a;
         }

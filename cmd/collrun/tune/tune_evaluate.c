@@ -57,6 +57,17 @@ static void find_medians(struct tune_case *item)
     }
 }
 
+/* The fastest that a rule can name. */
+static unsigned best_of_library(const struct tune_case *item)
+{
+    unsigned best = item->predicted;
+    for (unsigned a = 0; a < item->algo_count; a++)
+        if (!item->algos[a].added &&
+            item->algos[a].median_us < item->algos[best].median_us)
+            best = a;
+    return best;
+}
+
 static bool are_neighbours(const struct tune_case *a, const struct tune_case *b)
 {
     return a->collective == b->collective && a->ranks == b->ranks;
@@ -82,15 +93,16 @@ void tune_evaluate(struct tune *tune, size_t index)
     struct tune_case *item = &tune->cases[index];
     const struct tune_case *before = index > 0 ? item - 1 : NULL;
     find_medians(item);
+    unsigned best = best_of_library(item);
     item->tuned_algo = -1;
-    if (!beats(item, item->best, item->predicted))
+    if (!beats(item, best, item->predicted))
         return;
-    item->tuned_algo = (int)item->best;
+    item->tuned_algo = (int)best;
     if (!before || !before->rounds || !are_neighbours(before, item))
         return;
     int kept = algorithm_index(item, tuned_algo_of(before));
     if (kept >= 0 && beats(item, (unsigned)kept, item->predicted) &&
-        !beats(item, item->best, (unsigned)kept))
+        !beats(item, best, (unsigned)kept))
         item->tuned_algo = kept;
 }
 

@@ -29,11 +29,14 @@ static double median_of(const struct tune_case *item, unsigned algo,
                : tune_median(item, algo, round_set % ROUND_SETS, ROUND_SETS);
 }
 
-static unsigned best_of(const struct tune_case *item, unsigned round_set)
+/* A rule can name only those of the library. The first is of the library. */
+static unsigned best_of(const struct tune_case *item, unsigned round_set,
+                        bool library_only)
 {
     unsigned best = 0;
     for (unsigned a = 1; a < item->algo_count; a++)
-        if (median_of(item, a, round_set) < median_of(item, best, round_set))
+        if (!(library_only && item->algos[a].added) &&
+            median_of(item, a, round_set) < median_of(item, best, round_set))
             best = a;
     return best;
 }
@@ -43,12 +46,15 @@ double tune_regret(const struct tune_case *item, unsigned chosen)
     double sum = 0;
     for (unsigned round_set = 0; round_set < ROUND_SETS; round_set++)
         sum += median_of(item, chosen, round_set) /
-                   median_of(item, best_of(item, round_set + 1), round_set) -
+                   median_of(item, best_of(item, round_set + 1, false),
+                             round_set) -
                1;
     return sum / ROUND_SETS;
 }
 
-double tuned_choice_regret(const struct tune_case *item)
+/* As tune_regret, for the choice by rules, which are made from a third set of
+ * rounds. */
+static double tuned_choice_regret(const struct tune_case *item)
 {
     double sum = 0;
     if (item->rounds < ROUND_SETS)
@@ -57,11 +63,12 @@ double tuned_choice_regret(const struct tune_case *item)
                                      : (unsigned)item->tuned_algo);
     for (unsigned round_set = 0; round_set < ROUND_SETS; round_set++) {
         unsigned maker = (round_set + 2) % ROUND_SETS;
-        unsigned named = best_of(item, maker);
+        unsigned named = best_of(item, maker, true);
         if (!tune_beats(item, named, item->predicted, maker, ROUND_SETS))
             named = item->predicted;
         sum += median_of(item, named, round_set) /
-                   median_of(item, best_of(item, round_set + 1), round_set) -
+                   median_of(item, best_of(item, round_set + 1, false),
+                             round_set) -
                1;
     }
     return sum / ROUND_SETS;

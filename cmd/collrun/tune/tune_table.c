@@ -7,6 +7,7 @@
 #include "tune.h"
 
 #include "common/command.h"
+#include "common/plan/plan_algo.h"
 
 #include <stdio.h>
 
@@ -21,7 +22,7 @@ static const struct field fields[] = {
     {"regret_percent", "regret %", FIELD_REAL, 1, false},
     {"predicted_us", "predicted us", FIELD_REAL, 2, true},
     {"predicted_measured", "predicted/measured", FIELD_REAL, 2, false},
-    {"rule", NULL, FIELD_TEXT, 0, false},
+    {"tuning_rule", "tuning rule", FIELD_TEXT, 0, false},
     {"algos", NULL, FIELD_INTEGER, 0, true},
     {"runs", NULL, FIELD_INTEGER, 0, true},
 };
@@ -47,7 +48,7 @@ static void each_row(struct tune *tune, const struct tune_case *item,
                                  {.text = gw_collective_name(item->collective)},
                                  {.integer = item->ranks},
                                  {.integer = (int64_t)item->bytes},
-                                 {.text = algo->algo->name},
+                                 {.text = plan_algo_label(algo->algo)},
                                  {.real = algo->median_us},
                                  {.real = algo->predicted_us},
                                  {.real = algo->predicted_us / algo->median_us},
@@ -70,7 +71,7 @@ void tune_table_row(struct tune *tune, const struct tune_case *item)
                    {.text = gw_collective_name(item->collective)},
                    {.integer = item->ranks},
                    {.integer = (int64_t)item->bytes},
-                   {.text = best->algo->name},
+                   {.text = plan_algo_label(best->algo)},
                    {.real = best->median_us},
                    {.text = chosen->algo->name},
                    {.real = chosen->median_us},
@@ -109,10 +110,10 @@ static const struct field ranks_fields[] = {
     {"regret_p95_percent", "p95", FIELD_REAL, 1, true},
     {"regret_worst_percent", "worst", FIELD_REAL, 1, false},
     {"regret_worst_at", "at", FIELD_TEXT, 0, false},
-    {"ruled_median_percent", "by rules", FIELD_REAL, 1, false},
-    {"ruled_p95_percent", "p95", FIELD_REAL, 1, true},
-    {"ruled_worst_percent", "worst", FIELD_REAL, 1, false},
-    {"ruled_worst_at", "at", FIELD_TEXT, 0, true},
+    {"tuned_median_percent", "tuned %", FIELD_REAL, 1, false},
+    {"tuned_p95_percent", "p95", FIELD_REAL, 1, true},
+    {"tuned_worst_percent", "worst", FIELD_REAL, 1, false},
+    {"tuned_worst_at", "at", FIELD_TEXT, 0, true},
     {"noise_median_percent", "noise %", FIELD_REAL, 1, false},
     {"noise_p95_percent", "p95", FIELD_REAL, 1, true},
     {"error_median_percent", "error %", FIELD_REAL, 1, false},
@@ -135,7 +136,7 @@ static const char *cell_of(const struct tune_spread *spread,
         return NULL;
     gw_format_bytes(item->bytes, size);
     snprintf(text, CELL_BYTES, "%s %s %s", gw_collective_name(item->collective),
-             item->algos[spread->worst_algo].algo->name, size);
+             plan_algo_label(item->algos[spread->worst_algo].algo), size);
     return text;
 }
 
@@ -208,7 +209,7 @@ static enum gw_err begin_rows(struct tune *tune, const struct field *list,
                                    &tune->output, why);
     if (!err)
         output_spare(tune->output,
-                     "predicted_measured rule ruled_worst_percent "
+                     "predicted_measured tuning_rule tuned_worst_percent "
                      "error_worst_at error_p95_percent noise_percent cases");
     return err;
 }
@@ -249,13 +250,13 @@ void tune_table_end(struct tune *tune, const struct tune_summary *summary,
         output_note_integer(o, "cases", (int64_t)summary->cases);
         put_spread(o, &summary->regret, "regret_worst_percent",
                    "regret_p95_percent", "regret_median_percent");
-        put_spread(o, &summary->tuned, "ruled_worst_percent",
-                   "ruled_p95_percent", "ruled_median_percent");
+        put_spread(o, &summary->tuned, "tuned_worst_percent",
+                   "tuned_p95_percent", "tuned_median_percent");
         put_spread(o, &summary->noise, "noise_worst_percent",
                    "noise_p95_percent", "noise_median_percent");
         put_spread(o, &summary->error, "error_worst_percent",
                    "error_p95_percent", "error_median_percent");
-        output_note_integer(o, "rules", (int64_t)tuning_rule_count);
+        output_note_integer(o, "tuning_rules", (int64_t)tuning_rule_count);
         output_note_text(o, "stored", stored ? "yes" : "no");
     }
     output_end(&tune->output, error, error && error->code == GW_EINTR);

@@ -6,8 +6,8 @@
  * costs a scheduling delay. Therefore ranks are assigned to the allowed CPUs in
  * turn, one of each core before its siblings.
  *
- * A rank over ZeroMQ has several threads. With two or more CPUs per rank they
- * are not pinned.
+ * A rank over ZeroMQ or verbs has several threads. With two or more CPUs per rank
+ * they are not pinned.
  */
 #include "launch_parts.h"
 
@@ -51,7 +51,8 @@ static unsigned order_cpus(const cpu_set_t *set, unsigned out[CPU_SETSIZE])
 
 static bool has_threads(const struct launch *launch)
 {
-    return launch->wire && strcmp(launch->wire, "shm") != 0;
+    return launch->wire && (strcmp(launch->wire, "zmq") == 0 ||
+                            strcmp(launch->wire, "verbs") == 0);
 }
 
 void rank_pin(const struct launch *launch, unsigned rank)

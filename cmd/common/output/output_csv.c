@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Comma-separated values after RFC 4180: a line of names, then the rows. Early
- * notes are columns too, so that files of several runs can be joined. An error
- * that ends a document is printed on stderr only.
+ * notes are columns too, so that files of several runs can be joined, and so is
+ * the provenance: the format has no comments. Its columns come last and have the
+ * names that flattened JSON has. An error that ends a document is printed on
+ * stderr only.
  */
 #include "output_format.h"
 
@@ -43,6 +45,8 @@ static void head(struct output *output, const union value *sample)
         fputc(',', output->file);
         put_cell(output->file, output->notes[i].field.name);
     }
+    for (unsigned i = 0; i < PROVENANCE_FIELDS; i++)
+        fprintf(output->file, ",provenance.%s", provenance_fields[i].name);
     fputc('\n', output->file);
 }
 
@@ -59,6 +63,11 @@ static void row(struct output *output, const union value *values)
             continue;
         fputc(',', output->file);
         put_value(output->file, &note->field, note->value);
+    }
+    for (unsigned i = 0; i < PROVENANCE_FIELDS; i++) {
+        fputc(',', output->file);
+        put_value(output->file, &provenance_fields[i],
+                  output->provenance.values[i]);
     }
     fputc('\n', output->file);
 }

@@ -9,6 +9,7 @@
 #define OUTPUT_FORMAT_H
 
 #include "common/output.h"
+#include "provenance.h"
 
 #include <stdio.h>
 
@@ -22,10 +23,10 @@ struct note {
 
 struct grid; /* the collected cells of a table */
 
-/* A column of a table: its minimal width, whether its texts may be broken at
- * blanks, and whether it is shown. */
+/* A column of a table: its minimal width and that without breaks, whether its
+ * texts may be broken at blanks, and whether it is shown. */
 struct column {
-    int width;
+    int width, unbroken_width;
     bool wraps;
     bool shown;
 };
@@ -43,6 +44,7 @@ struct output {
     const char *spare;      /* of output_spare; NULL: none */
     struct column *columns; /* of a table; NULL before its head */
     struct grid *grid;
+    struct provenance provenance; /* empty for a table */
     unsigned field_count;
     struct field fields[];
 };
@@ -111,5 +113,7 @@ void put_json_member(FILE *file, const struct field *field, union value value);
 void put_json_ending(FILE *file, const struct gw_error *error, bool partial);
 /* {"schema":"collrun plan","version":"0.1.0" */
 void put_json_opening(FILE *file, const char *title);
+/* ,"provenance":{"date":... */
+void put_json_provenance(FILE *file, const struct provenance *provenance);
 
 #endif

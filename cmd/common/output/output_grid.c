@@ -21,33 +21,23 @@ struct grid {
     char **cells;
 };
 
-/* The unwrapped width of a text. */
-static size_t whole_text(const struct libscols_column *column, const char *text,
-                         void *unused)
+/* Breaks a text at blanks into lines of at most `room` characters, if its words
+ * are not longer. */
+static void break_lines(char *text, int room)
 {
-    (void)column;
-    (void)unused;
-    return mbstowcs(NULL, text, 0);
-}
-
-/* Ends the line at the last blank that still fits, and returns the rest; NULL:
- * all of it fits. */
-static char *next_line(const struct libscols_column *column, char *text,
-                       void *unused)
-{
-    (void)unused;
-    size_t room = scols_column_get_width(column), width = 0;
     char *blank = NULL;
+    int width = 0;
     for (char *at = text; *at; at++) {
         width += (*at & 0xc0) != 0x80;
-        if (*at == ' ' && (width <= room + 1 || !blank))
+        if (*at == ' ')
             blank = at;
         if (width > room && blank) {
-            *blank = 0;
-            return blank + 1;
+            *blank = '\n';
+            at = blank;
+            width = 0;
+            blank = NULL;
         }
     }
-    return NULL;
 }
 
 static bool is_prose(const union value *sample)
@@ -77,6 +67,8 @@ static void widen_column(struct column *column, const char *text)
     size_t width = mbstowcs(NULL, text, 0);
     if (width == (size_t)-1)
         width = strlen(text);
+    if (width > (size_t)column->unbroken_width)
+        column->unbroken_width = (int)width;
     if (column->wraps && width > OUTPUT_WORDS)
         width = OUTPUT_WORDS;
     if (width > (size_t)column->width)
@@ -117,6 +109,54 @@ void grid_row(struct output *output, const union value *values)
 
 /* ---- the complete table ---- */
 
+/* The room that the other columns leave; *sharing receives the number of columns
+ * that have texts to break. */
+static int room_for_texts(const struct output *output, int *sharing)
+{
+    int room = output_room(output) + OUTPUT_GAP;
+    *sharing = 0;
+    for (unsigned i = 0; i < output->field_count; i++) {
+        const struct column *column = &output->columns[i];
+        if (column->shown)
+            room -= OUTPUT_GAP + (column->wraps ? 0 : column->width);
+        *sharing += column->shown && column->wraps;
+    }
+    return room;
+}
+
+/* The next text that needs no more than an equal share of the room. */
+static struct column *modest_column(const struct output *output, int share)
+{
+    for (unsigned i = 0; i < output->field_count; i++) {
+        struct column *column = &output->columns[i];
+        if (column->shown && column->wraps && column->width == 0 &&
+            column->unbroken_width <= share)
+            return column;
+    }
+    return NULL;
+}
+
+/* Texts that may be broken share the room equally, but none takes more than it
+ * needs. */
+static void share_room(struct output *output)
+{
+    int sharing, room = room_for_texts(output, &sharing);
+    struct column *modest;
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (output->columns[i].wraps)
+            output->columns[i].width = 0;
+    while (sharing > 0 && (modest = modest_column(output, room / sharing))) {
+        modest->width = modest->unbroken_width;
+        room -= modest->width;
+        sharing--;
+    }
+    int share = sharing > 0 ? room / sharing : 0;
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (output->columns[i].wraps && output->columns[i].width == 0)
+            output->columns[i].width =
+                share > OUTPUT_WORDS ? share : OUTPUT_WORDS;
+}
+
 /* On a narrow terminal the last text may be broken as well. */
 static void lay_out_grid(struct output *output)
 {
@@ -128,6 +168,7 @@ static void lay_out_grid(struct output *output)
     if (output->fields[last].kind == FIELD_TEXT &&
         output_width(output) <= output_room(output))
         output->columns[last].wraps = true;
+    share_room(output);
 }
 
 static void add_column(struct libscols_table *table, const struct field *field,
@@ -135,12 +176,15 @@ static void add_column(struct libscols_table *table, const struct field *field,
 {
     bool text = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
     struct libscols_column *column =
-        scols_table_new_column(table, output_header(field), wraps ? 0.2 : 0,
+        scols_table_new_column(table, output_header(field), 0,
                                wraps  ? SCOLS_FL_WRAP
                                : text ? 0
                                       : SCOLS_FL_RIGHT);
-    if (column && wraps)
-        scols_column_set_wrapfunc(column, whole_text, next_line, NULL);
+    if (column && wraps) {
+        scols_column_set_wrapfunc(column, scols_wrapnl_chunksize,
+                                  scols_wrapnl_nextchunk, NULL);
+        scols_column_set_safechars(column, "\n");
+    }
     if (column && color_on(STDOUT_FILENO))
         scols_cell_set_color(scols_column_get_header(column), "bold");
 }
@@ -150,9 +194,14 @@ static void add_row(struct libscols_table *table, const struct output *output,
 {
     size_t column = 0;
     struct libscols_line *line = scols_table_new_line(table, NULL);
-    for (unsigned i = 0; line && i < output->field_count; i++)
-        if (output->columns[i].shown)
-            (void)scols_line_set_data(line, column++, cells[i]);
+    for (unsigned i = 0; line && i < output->field_count; i++) {
+        const struct column *at = &output->columns[i];
+        if (!at->shown)
+            continue;
+        if (at->wraps && cells[i])
+            break_lines(cells[i], at->width);
+        (void)scols_line_set_data(line, column++, cells[i]);
+    }
 }
 
 static void print_table(struct libscols_table *table,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One JSON object: schema, version, early notes, "rows", late notes, and the
+ * One JSON object: schema, version, provenance, early notes, "rows", late notes, and the
  * ending. Rows are written as they come; `tail` writes the closing brackets.
  */
 #include "output_format.h"
@@ -18,6 +18,7 @@ static void head(struct output *output, const union value *sample)
 {
     (void)sample;
     put_json_opening(output->file, output->title);
+    put_json_provenance(output->file, &output->provenance);
     notes(output, 0, output->early_count);
     fputs(",\"rows\":[", output->file);
 }
@@ -51,6 +52,7 @@ static void record(struct output *output, const union value *values,
         fputc(',', output->file);
         put_json_member(output->file, &output->fields[i], values[i]);
     }
+    put_json_provenance(output->file, &output->provenance);
     put_json_ending(output->file, error, partial);
     fputs("}\n", output->file);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One JSON object per line, each a self-contained row with the early notes. A
- * last line, recognised by its "status", is only written for late notes, a
- * failure or an interruption.
+ * One JSON object per line, each a self-contained row with the early notes. The
+ * first line of a document also has its provenance: a line of its own would be a
+ * row that no reader expects. A last line, recognised by its "status", is only
+ * written for late notes, a failure or an interruption.
  */
 #include "output_format.h"
 
@@ -25,6 +26,8 @@ static void row(struct output *output, const union value *values)
         fputc(',', output->file);
         put_json_member(output->file, &note->field, note->value);
     }
+    if (output->row_count == 1)
+        put_json_provenance(output->file, &output->provenance);
     fputs("}\n", output->file);
 }
 
@@ -35,6 +38,8 @@ static void tail(struct output *output, const struct gw_error *error,
     if (first == output->note_count && !error && !partial)
         return;
     put_json_opening(output->file, output->title);
+    if (output->row_count == 0)
+        put_json_provenance(output->file, &output->provenance);
     for (unsigned i = first; i < output->note_count; i++) {
         fputc(',', output->file);
         put_json_member(output->file, &output->notes[i].field,

@@ -235,7 +235,8 @@ static void end_process(struct process *p)
         snprintf(error, sizeof error, "%s ended without a message",
                  p->options->tool);
     if (!json_is_null(p->summary)) { /* null: the tool wants none */
-        summary = published_run_json(&p->published, "ended");
+        summary =
+            published_run_json(&p->published, p->summary ? "ended" : "died");
         json_object_update(summary, p->summary);
     }
     run_folder_conclude(&p->folder, summary, *error ? error : NULL);

@@ -86,6 +86,16 @@ void put_json_opening(FILE *file, const char *title)
     put_json_text(file, GW_VERSION);
 }
 
+void put_json_provenance(FILE *file, const struct provenance *provenance)
+{
+    fputs(",\"provenance\":", file);
+    for (unsigned i = 0; i < PROVENANCE_FIELDS; i++) {
+        fputc(i ? ',' : '{', file);
+        put_json_member(file, &provenance_fields[i], provenance->values[i]);
+    }
+    fputc('}', file);
+}
+
 void put_json_ending(FILE *file, const struct gw_error *error, bool partial)
 {
     enum gw_err code = error ? error->code : partial ? GW_EINTR : GW_OK;

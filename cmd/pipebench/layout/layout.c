@@ -17,11 +17,11 @@
 
 static struct options {
     const char *mesh, *mode, *optimiser, *schedule;
-    const char *data, *test, *scale, *wire, *until;
+    const char *data, *test, *scale, *wire, *until, *algo;
     unsigned group, batch, micros, chunks, steps;
     double rate, momentum;
     uint64_t bucket_bytes;
-    bool run, no_overlap, compare, search;
+    bool run, no_overlap, compare, search, bars;
     uint64_t memory;
     unsigned rows;
     struct layout_cluster cluster;
@@ -58,10 +58,17 @@ static const struct option_spec specs[] = {
      SCHEDULE_WORDS},
     {"chunks", 0, OPTION_UNSIGNED, &option_values.chunks, "V",
      "Chunks of the network per stage, for interleaved. Default: 2.", NULL},
+    {"algo", 'a', OPTION_TEXT, &option_values.algo, "NAME",
+     "--topo, --run: all-reduce algorithm (see collrun list allreduce), "
+     "plug-in "
+     "or FILE.plan.",
+     NULL},
     {"optimiser", 0, OPTION_CHOICE, &option_values.optimiser, "NAME",
      "Optimiser: sgd, momentum or adam, with 0, 1 or 2 words of state per "
      "parameter.",
      "sgd|momentum|adam"},
+    {"bars", 0, OPTION_FLAG, &option_values.bars, NULL,
+     "Print the memory of a rank of each stage as bars.", NULL},
     {"topo", 'T', OPTION_TEXT, &option_values.cluster.topo, "FILE",
      "Simulate a step on this cluster in virtual time, in both orders of the "
      "mesh.",
@@ -82,7 +89,8 @@ static const struct option_spec specs[] = {
     {"search", 0, OPTION_FLAG, &option_values.search, NULL,
      "--topo: find the fastest layout; given options are kept.", NULL},
     {"memory", 0, OPTION_BYTES, &option_values.memory, "SIZE",
-     "--search: bytes that a rank may hold; 0: no limit. Default: 0.", NULL},
+     "--search, --bars: bytes that a rank may hold; 0: no limit. Default: 0.",
+     NULL},
     {"rows", 0, OPTION_COUNT, &option_values.rows, "N",
      "--search: number of meshes and modes to print. Default: 10.", NULL},
     {"run", 'r', OPTION_FLAG, &option_values.run, NULL,
@@ -126,14 +134,19 @@ static enum gw_err check_usage(const struct options *o, struct gw_error *why)
                        "simulates");
     if (o->search && !o->cluster.topo)
         return gw_fail(why, GW_EINVAL, "--search needs --topo FILE");
-    if (o->memory && !o->search)
-        return gw_fail(why, GW_EINVAL, "--memory needs --search");
+    if (o->memory && !o->search && !o->bars)
+        return gw_fail(why, GW_EINVAL, "--memory needs --search or --bars");
+    if (o->bars && (o->run || o->cluster.topo))
+        return gw_fail(why, GW_EINVAL,
+                       "--bars allows neither --run nor --topo");
     if (!(o->cluster.tflops >= 0))
         return gw_fail(why, GW_EINVAL, "--tflops must be at least 0, not %g",
                        o->cluster.tflops);
     if (o->run && !o->data)
         return gw_fail(why, GW_EINVAL,
                        "--run needs training rows; add --data FILE");
+    if (o->algo && !o->run && !o->cluster.topo)
+        return gw_fail(why, GW_EINVAL, "--algo needs --topo or --run");
     if (o->until && !o->run)
         return gw_fail(why, GW_EINVAL, "--until needs --run");
     if (o->steps == 0)
@@ -220,7 +233,9 @@ static enum gw_err search(const struct options *o,
     };
     if (o->schedule && schedule_kind(o->schedule, &kind, why))
         return why->code;
-    return search_show(&o->cluster, &space, o->rows, why);
+    struct layout_cluster cluster = o->cluster;
+    cluster.algo = o->algo;
+    return search_show(&cluster, &space, o->rows, why);
 }
 
 /* The layout that the options describe: trained, timed or shown. */
@@ -231,7 +246,12 @@ static enum gw_err execute_layout(const struct options *o,
 {
     struct gw_schedule *schedule = NULL;
     struct gw_layout *layout = NULL;
+    struct layout_cluster cluster = o->cluster;
+    cluster.algo = o->algo;
+    cluster.ranks = gw_mesh_size(&options->layout.mesh);
     enum gw_err err = get_schedule(o, &options->layout.mesh, &schedule, why);
+    if (!err && o->run)
+        err = layout_algo(o->algo, cluster.ranks, &options->algo, why);
     if (!err) {
         options->layout.micros = schedule->micros;
         options->layout.chunks = schedule->chunks;
@@ -242,8 +262,9 @@ static enum gw_err execute_layout(const struct options *o,
     if (!err)
         err = o->run ? layout_train(options, layout, schedule, why)
               : o->cluster.topo
-                  ? layout_time_show(&o->cluster, layout, schedule, why)
-                  : layout_show(layout, why);
+                  ? layout_time_show(&cluster, layout, schedule, why)
+              : o->bars ? layout_bars(layout, schedule, o->memory, why)
+                        : layout_show(layout, schedule, why);
     gw_layout_destroy(&layout);
     gw_schedule_destroy(&schedule);
     return err;
@@ -288,6 +309,8 @@ const struct command command_layout = {
         "pipebench layout digits.net --mesh 4 --mode sharded --group 2\n"
         "pipebench layout digits.net --topo server-8.topo --search "
         "--memory 64K\n"
+        "pipebench layout digits.net --mesh 4 --topo racks.topo "
+        "--algo mine.plan\n"
         "pipebench layout digits.net --mesh 2x2x1 --run --data digits.libsvm "
         "--compare\n",
     .options = specs,

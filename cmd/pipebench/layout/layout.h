@@ -3,9 +3,11 @@
  * Shared by the parts of `pipebench layout`:
  *   layout.c         options; the network, its layout and its schedule
  *   layout_table.c   the placed operators and the inserted collectives
+ *   layout_bars.c    --bars: the memory of each stage
  *   layout_topo.c    --topo: a step on a cluster, in both orders of the mesh
  *   layout_search.c  --search: the fastest layout that fits
  *   layout_train.c   --run: the data, the ranks, and --compare
+ *   layout_algo.c    --algo: the algorithm of all-reduces
  *   layout_rank.c    the life of one rank
  *   layout_report.c  the ranks' reports: gathered, checked and printed
  */
@@ -22,20 +24,48 @@ struct layout_options {
     struct gw_layout_options layout;
     enum gw_optimiser optimiser;
     const char *data, *test, *scale, *wire;
+    const char *algo; /* of layout_algo */
     unsigned steps;
     double rate, momentum, until; /* the last: see run/until.h */
     uint64_t bucket_bytes;
     bool overlap, compare;
 };
 
+/* Finds the all-reduce that --algo names (NULL: none), and verifies it for
+ * groups of a mesh of so many ranks. As plan_algo and plan_prove. */
+GW_MUST_CHECK enum gw_err layout_algo(const char *word, unsigned ranks,
+                                      const char **name, struct gw_error *why);
+/* The algorithm of a call in a table; NULL: a message. */
+const char *layout_algo_label(const struct gw_layout_call *call);
+
 /* Prints the operators of a layout, the traffic of a step and the memory of a
  * rank. */
 GW_MUST_CHECK enum gw_err layout_show(const struct gw_layout *layout,
+                                      const struct gw_schedule *schedule,
                                       struct gw_error *why);
+
+/* The memory of a rank of a stage, by part. */
+enum { LAYOUT_HELD_PARTS = 5 };
+struct layout_held {
+    struct {
+        const char *what; /* "parameters" */
+        uint64_t bytes;
+    } parts[LAYOUT_HELD_PARTS];
+    uint64_t bytes; /* their sum */
+};
+void layout_held(const struct gw_layout *layout,
+                 const struct gw_schedule *schedule, unsigned stage,
+                 struct layout_held *held);
+/* Prints the memory of a rank of each stage as bars. limit 0: none. */
+GW_MUST_CHECK enum gw_err layout_bars(const struct gw_layout *layout,
+                                      const struct gw_schedule *schedule,
+                                      uint64_t limit, struct gw_error *why);
 
 /* The cluster that a layout is simulated on. */
 struct layout_cluster {
     const char *topo, *without; /* without NULL: all links */
+    const char *algo;           /* of --algo */
+    unsigned ranks;             /* of the mesh; 0: all of the cluster */
     double tflops;              /* per rank, 10^12 per second */
     uint64_t alpha_ns;
     uint64_t reduce_rate; /* bytes per second; 0: no limit */

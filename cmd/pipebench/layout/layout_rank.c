@@ -31,6 +31,7 @@ static enum gw_err start_training(struct worker *w, struct gw_error *why)
         .seed = common.seed,
         .bucket_bytes = options->bucket_bytes,
         .overlap = options->overlap,
+        .algo = options->algo,
     };
     enum gw_err err =
         gw_order_init(&w->order, run->train->rows, run->layout->options.batch,

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static const struct field fields[] = {
-    {"place", NULL, FIELD_INTEGER, 0, false},
+    {"position", NULL, FIELD_INTEGER, 0, false},
     {"mesh", NULL, FIELD_TEXT, 0, false},
     {"mode", NULL, FIELD_TEXT, 0, false},
     {"order", NULL, FIELD_TEXT, 0, false},

@@ -24,7 +24,7 @@ static const struct field fields[] = {
     {"parameters", NULL, FIELD_REAL, 0, false},
     {"bytes", NULL, FIELD_REAL, 0, false},
     {"one_process", "alone", FIELD_REAL, 0, false},
-    {"piece", NULL, FIELD_REAL, 0, true},
+    {"virtual_stage", "virtual stage", FIELD_REAL, 0, true},
     {"line", NULL, FIELD_REAL, 0, true},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -184,8 +184,9 @@ static void put_total(struct output *output, unsigned stage, const char *kind,
 }
 
 static void put_totals(struct output *output, const struct gw_layout *layout,
-                       unsigned stage)
+                       const struct gw_schedule *schedule, unsigned stage)
 {
+    struct layout_held held;
     struct gw_layout_price price;
     double whole =
         (double)(gw_network_parameters(layout->network) * sizeof(float));
@@ -196,12 +197,12 @@ static void put_totals(struct output *output, const struct gw_layout *layout,
               0);
     put_total(output, stage, "sent", "data", price.data_bytes, 0);
     put_total(output, stage, "sent", "pipe", price.pipe_bytes, 0);
-    put_total(output, stage, "held", "parameters", price.parameter_bytes,
-              whole);
-    put_total(output, stage, "held", "gradients", price.gradient_bytes, whole);
-    put_total(output, stage, "held", "optimiser", price.optimiser_bytes,
-              whole * layout->options.optimiser_words);
-    put_total(output, stage, "held", "gathered", price.gathered_bytes, 0);
+    const double one_process[LAYOUT_HELD_PARTS] = {
+        whole, whole, whole * layout->options.optimiser_words, 0, (double)NAN};
+    layout_held(layout, schedule, stage, &held);
+    for (unsigned i = 0; i < LAYOUT_HELD_PARTS; i++)
+        put_total(output, stage, "held", held.parts[i].what,
+                  held.parts[i].bytes, one_process[i]);
 }
 
 /* ---- the document ---- */
@@ -221,7 +222,9 @@ void layout_notes(struct output *output, const struct gw_layout *layout)
     output_note_integer(output, "chunks", o->chunks);
 }
 
-enum gw_err layout_show(const struct gw_layout *layout, struct gw_error *why)
+enum gw_err layout_show(const struct gw_layout *layout,
+                        const struct gw_schedule *schedule,
+                        struct gw_error *why)
 {
     struct output *output;
     if (output_begin("pipebench layout", common.output, fields, FIELD_COUNT,
@@ -237,7 +240,7 @@ enum gw_err layout_show(const struct gw_layout *layout, struct gw_error *why)
         put_shared_weights(output, layout, i);
     }
     for (unsigned stage = 0; stage < layout->options.mesh.pipe; stage++)
-        put_totals(output, layout, stage);
+        put_totals(output, layout, schedule, stage);
     output_end(&output, NULL, false);
     return GW_OK;
 }

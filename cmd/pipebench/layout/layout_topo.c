@@ -49,7 +49,7 @@ enum gw_err layout_cluster_get(const struct layout_cluster *cluster,
                                struct gw_layout_timer **timer,
                                struct gw_error *why)
 {
-    const struct gw_layout_costs costs = {
+    struct gw_layout_costs costs = {
         .work_per_us = cluster->tflops * 1e6 / FLOPS_OF_WORK,
         .message_us = (double)cluster->alpha_ns / 1e3,
         .reduce_us_per_byte =
@@ -59,6 +59,11 @@ enum gw_err layout_cluster_get(const struct layout_cluster *cluster,
     enum gw_err err = cluster_get(cluster->topo, 0, topology, why);
     if (!err && cluster->without)
         err = gw_topology_leave_out(*topology, cluster->without, why);
+    if (!err)
+        err = layout_algo(cluster->algo,
+                          cluster->ranks ? cluster->ranks
+                                         : gw_topology_ranks(*topology),
+                          &costs.allreduce, why);
     return err ? err : gw_layout_timer_new(*topology, &costs, timer, why);
 }
 
@@ -73,6 +78,8 @@ void layout_cluster_notes(const struct layout_cluster *cluster,
     output_note_real(output, "tflops", cluster->tflops);
     output_note_real(output, "alpha_us", (double)cluster->alpha_ns / 1e3);
     output_note_integer(output, "reduce_rate", (int64_t)cluster->reduce_rate);
+    if (cluster->algo)
+        output_note_text(output, "algo", cluster->algo);
 }
 
 /* ---- rows ---- */
@@ -123,7 +130,7 @@ static void put_calls(const struct both *both)
         row.calls = call->calls;
         for (unsigned o = 0; o < ORDERS; o++) {
             const struct gw_layout_call *one = &both->time[o]->calls[i];
-            row.algo[o] = *one->algo ? one->algo : NULL;
+            row.algo[o] = layout_algo_label(one);
             row.bytes[o] = (double)one->bytes;
             row.us[o] = one->time_us;
         }
@@ -155,24 +162,15 @@ static void put_held(const struct both *both,
                      const struct gw_schedule *schedule)
 {
     const struct gw_layout_time *time = both->time[0];
-    struct gw_layout_price price;
-    gw_layout_price(both->layout, time->held_stage, &price);
-    const struct {
-        const char *what;
-        uint64_t bytes;
-    } parts[] = {
-        {"parameters", price.parameter_bytes},
-        {"gradients", price.gradient_bytes},
-        {"optimiser", price.optimiser_bytes},
-        {"gathered", price.gathered_bytes},
-        {"activations",
-         gw_layout_peak_bytes(both->layout, schedule, time->held_stage)},
-        {"whole", time->held_bytes},
-    };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct row row = topology_row("held", parts[i].what);
+    struct layout_held held;
+    layout_held(both->layout, schedule, time->held_stage, &held);
+    for (unsigned i = 0; i <= LAYOUT_HELD_PARTS; i++) {
+        bool part = i < LAYOUT_HELD_PARTS;
+        struct row row =
+            topology_row("held", part ? held.parts[i].what : "whole");
         row.stage = time->held_stage;
-        row.bytes[0] = row.bytes[1] = (double)parts[i].bytes;
+        row.bytes[0] = row.bytes[1] =
+            (double)(part ? held.parts[i].bytes : held.bytes);
         put_layout_row(both, &row);
     }
 }

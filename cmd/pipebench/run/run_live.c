@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const uint64_t PAUSE_NS = 50000000;
 
@@ -39,7 +38,7 @@ enum gw_err run_live_new(const struct run *run, struct run_live **made,
      * with the data. */
     w->run = run;
     w->file = strcmp(common.output, "table") == 0 ? stdout : stderr;
-    w->terminal = isatty(fileno(w->file)) == 1;
+    w->terminal = is_screen(fileno(w->file));
     w->style = gantt_style_of(w->file);
     return GW_OK;
 }

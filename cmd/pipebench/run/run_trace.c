@@ -70,7 +70,7 @@ static void put_pass(struct trace *t, const struct place *place,
         fprintf(t->file, ".%u", pass->chunk);
     fprintf(t->file,
             "\",\"cat\":\"%s\",\"pid\":1,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,"
-            "\"args\":{\"step\":%u,\"micro\":%u,\"piece\":%u",
+            "\"args\":{\"step\":%u,\"micro\":%u,\"virtual_stage\":%u",
             lane_names[place->lane], thread_of(place->stage, place->lane),
             place->begin_us + time->begin_us, time->end_us - time->begin_us,
             place->step, pass->micro, pass->chunk);

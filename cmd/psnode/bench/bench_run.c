@@ -143,7 +143,7 @@ static enum gw_err start_controller(struct bench_state *state,
                                               .raft = rafts,
                                               .directory = shared->directory,
                                               .observer = observer,
-                                              .token = shared->token,
+                                              .security.token = shared->token,
                                               .slots = GW_PS_SLOTS_MAX,
                                               .replicas =
                                                   state->bench->replicas,

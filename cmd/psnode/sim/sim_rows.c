@@ -18,8 +18,8 @@ static const struct field of_mode[] = {
     {"rounds", NULL, FIELD_INTEGER, 0, false},
     {"round_s", "s/round", FIELD_REAL, 4, false},
     {"seconds", NULL, FIELD_REAL, 2, false},
-    {"units_per_s", "items/s", FIELD_REAL, 3, false},
-    {"units", NULL, FIELD_INTEGER, 0, true},
+    {"items_per_second", "items/s", FIELD_REAL, 3, false},
+    {"items", NULL, FIELD_INTEGER, 0, true},
     {"dropped", NULL, FIELD_INTEGER, 0, false},
     {"updates", NULL, FIELD_INTEGER, 0, true},
     {"stale_mean", "stale", FIELD_REAL, 2, false},
@@ -34,12 +34,12 @@ static const struct field of_mode[] = {
     {"last_mode", "last mode", FIELD_TEXT, 0, true},
     {"loss", NULL, FIELD_REAL, 6, true},
     {"seconds_to_target", "s to target", FIELD_REAL, 2, true},
-    {"units_to_target", NULL, FIELD_INTEGER, 0, true},
+    {"items_to_target", NULL, FIELD_INTEGER, 0, true},
 };
 static const struct field of_worker[] = {
     {"mode", NULL, FIELD_TEXT, 0, false},
     {"worker", NULL, FIELD_INTEGER, 0, false},
-    {"units", NULL, FIELD_INTEGER, 0, false},
+    {"items", NULL, FIELD_INTEGER, 0, false},
     {"applied", NULL, FIELD_INTEGER, 0, false},
     {"dropped", NULL, FIELD_INTEGER, 0, false},
     {"waited_share", "waited", FIELD_REAL, 3, false},
@@ -47,13 +47,13 @@ static const struct field of_worker[] = {
 static const struct field of_staleness[] = {
     {"mode", NULL, FIELD_TEXT, 0, false},
     {"staleness", NULL, FIELD_INTEGER, 0, false},
-    {"units", NULL, FIELD_INTEGER, 0, false},
+    {"items", NULL, FIELD_INTEGER, 0, false},
     {"share", NULL, FIELD_REAL, 4, false},
 };
 static const struct field of_time[] = {
     {"mode", NULL, FIELD_TEXT, 0, false},
     {"seconds", NULL, FIELD_REAL, 2, false},
-    {"units", NULL, FIELD_INTEGER, 0, false},
+    {"items", NULL, FIELD_INTEGER, 0, false},
     {"loss", NULL, FIELD_REAL, 6, false},
 };
 /* clang-format on */
@@ -92,8 +92,9 @@ enum gw_err sim_rows_begin(enum sim_by by, bool learns, bool policy,
     enum gw_err code = output_begin("psnode sim", common.output, fields,
                                     tables[by].count, output, why);
     if (!code)
-        output_spare(*output, "rounds units_per_s ahead_max stale_mean modes "
-                              "dropped loss seconds");
+        output_spare(*output,
+                     "rounds items_per_second ahead_max stale_mean modes "
+                     "dropped loss seconds");
     return code;
 }
 

@@ -51,7 +51,7 @@ static bool on_status(void *context, const json_t *status)
     struct lane *lane = context;
     const json_t *clock = json_object_get(status, "clocks");
     uint64_t now_ns = gw_now_ns();
-    int64_t items = integer_of(clock, "units", 0);
+    int64_t items = integer_of(clock, "items", 0);
     if (items == 0 || json_is_true(json_object_get(clock, "done")))
         return true;
     if (!lane->began_ns)

@@ -27,7 +27,7 @@ struct train_report {
 
 static const struct field fields[] = {
     {.name = "epoch", .kind = FIELD_INTEGER},
-    {.name = "units", .kind = FIELD_INTEGER},
+    {.name = "items", .kind = FIELD_INTEGER},
     {.name = "samples", .kind = FIELD_INTEGER},
     {.name = "loss", .kind = FIELD_REAL, .decimals = 6},
     {.name = "quality", .kind = FIELD_REAL, .decimals = 4},
@@ -120,7 +120,7 @@ enum gw_err train_report_begin(const struct train_spec *spec,
                                     &r->output, why);
     if (!code)
         output_spare(r->output,
-                     "units samples seconds policy_loss value_loss entropy");
+                     "items samples seconds policy_loss value_loss entropy");
     if (code)
         free(r);
     else
@@ -157,7 +157,7 @@ static void put_row(struct train_report *r, const json_t *point)
         r->worst = difference;
     union value values[FIELD_COUNT] = {
         {.integer = epoch},
-        {.integer = integer_of(point, "units", 0)},
+        {.integer = integer_of(point, "items", 0)},
         {.integer = integer_of(point, "samples", 0)},
         {.real = loss},
         {.real = quality_of(r, point)},
@@ -185,7 +185,7 @@ static void put_rows(struct train_report *r, const json_t *status, bool all)
         int64_t past = integer_of(clock, "data_epoch", 0) -
                        integer_of(point, "data_epoch", 0);
         bool whole =
-            past > 1 || (past == 1 && integer_of(point, "units", 0) >= items);
+            past > 1 || (past == 1 && integer_of(point, "items", 0) >= items);
         if (!all && !whole)
             break;
         put_row(r, point);
@@ -280,7 +280,7 @@ struct output *train_report_result(struct train_report *r)
     output_note_text(o, "ended", text_of(result, "ended", NULL));
     if (r->spec->run.straggler)
         output_note_text(o, "last_mode", text_of(clock, "mode", "?"));
-    output_note_integer(o, "units", integer_of(clock, "units", 0));
+    output_note_integer(o, "items", integer_of(clock, "items", 0));
     output_note_integer(o, "dropped", integer_of(clock, "dropped", 0));
     output_note_integer(o, "redone", integer_of(clock, "redone", 0));
     output_note_integer(o, "parts_dropped",

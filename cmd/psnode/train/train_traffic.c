@@ -17,7 +17,7 @@ static void put_keys(struct output *o, const json_t *status)
 {
     size_t i;
     const json_t *node;
-    int64_t model = 0, items = train_sum(status, "worker", "units");
+    int64_t model = 0, items = train_sum(status, "worker", "items");
     int64_t pulled = train_sum(status, "worker", "pull_keys");
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
@@ -111,10 +111,10 @@ static void put_data(struct output *o, const json_t *status)
 /* With ask-routes=1. */
 static void put_routes(struct output *o, const json_t *status)
 {
-    int64_t queries = train_sum(status, "worker", "routes_asked");
+    int64_t queries = train_sum(status, "worker", "routes_requested");
     double us = (double)train_sum(status, "worker", "routes_ns") / 1e3;
     if (queries)
-        train_fact(o, "routes_asked", (double)queries,
+        train_fact(o, "routes_requested", (double)queries,
                    "%" PRId64 ", %.0f us each", queries, us / (double)queries);
     if (queries && !train_is_table())
         output_note_real(o, "routes_us", us / (double)queries);

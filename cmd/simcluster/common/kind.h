@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A world: a kind of simulated cluster that `ringctl sim` can run. The command
+ * A kind of simulated cluster that `ringctl sim` can run. The command
  * (cmd/ringctl/verbs/verb_sim.c) does what all of them share: seeds, fault
- * schedules, events, the output. A world makes the network of a seed and
+ * schedules, events, the output. A kind makes the network of a seed and
  * reports its measurements.
  *
  * To add another one, in cmd/simcluster/NAME:
- *   1. define one `const struct simcluster_kind world_NAME` and declare it
- *   below;
- *   2. add it to the table `worlds` of verb_sim.c;
+ *   1. define one `const struct simcluster_kind NAME_simcluster_kind` and
+ *      declare it below;
+ *   2. add it to the table `sim_kinds` of verb_sim.c;
  *   3. its parameters go into struct simcluster_request and become options
- *   there; a
- *      world refuses in `open` the parameters that it does not support;
- *   4. all worlds are linked into one program, so its names that are not static
+ *      there; a kind refuses in `open` the parameters that it does not support;
+ *   4. all kinds are linked into one program, so its names that are not static
  *      need a prefix (the ring has world_, toy_, path_, joiner_, oracle_);
  *   5. its campaign of many seeds is tests/sim/NAME.c.
  */
@@ -25,7 +24,7 @@
 #include <gradwire/suspicion.h>
 #include <sim/campaign.h>
 
-/* A user's request to a world; zero: defaults. */
+/* A user's request; zero: defaults. */
 struct simcluster_request {
     unsigned nodes; /* members of a ring, workers of servers; 0: drawn from the
                        seed, or 2 */
@@ -59,9 +58,9 @@ struct simcluster_kind {
     /* Its measurements, in this order, and their number. */
     const struct field *fields;
     unsigned field_count;
-    /* For output_spare, including the fields common to all worlds. */
+    /* For output_spare, including the fields common to all kinds. */
     const char *spare;
-    /* Opens a world for many seeds. GW_EINVAL: an impossible request. */
+    /* Opens a cluster for many seeds. GW_EINVAL: an impossible request. */
     enum gw_err (*open)(const struct simcluster_request *request,
                         void **simcluster, struct gw_error *why);
     void (*close)(void *simcluster);

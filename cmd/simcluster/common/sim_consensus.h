@@ -36,7 +36,7 @@ struct sim_consensus_replica {
 };
 
 struct sim_consensus {
-    /* Set by the world before sim_consensus_begin: */
+    /* Set by the cluster before sim_consensus_begin: */
     struct gw__sim *sim;
     struct chance *chance;
     unsigned first, controllers; /* their nodes */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The ring as one of the worlds of `ringctl sim` (simcluster/common/kind.h).
+ * The ring as one of the kinds of cluster of `ringctl sim`
+ * (simcluster/common/kind.h).
  */
 #include "simcluster/common/kind.h"
 #include "ring_simcluster.h"
@@ -38,7 +39,7 @@ static const struct field fields[] = {
     {"at_node", NULL, FIELD_INTEGER, 0, false},
     {"at_op", NULL, FIELD_INTEGER, 0, false},
     {"at_chunk", NULL, FIELD_INTEGER, 0, false},
-    {"who", NULL, FIELD_INTEGER, 0, false},
+    {"member", NULL, FIELD_INTEGER, 0, false},
     {"counts", NULL, FIELD_INTEGER, 0, false},
     {"has", NULL, FIELD_TEXT, 0, false},
     {"wants", NULL, FIELD_TEXT, 0, false},
@@ -217,10 +218,11 @@ const struct simcluster_kind ring_simcluster_kind = {
     .checks = "epoch-check",
     .fields = fields,
     .field_count = FIELDS,
-    .spare = "world seeds hash nodes lost messages faults wants has counts who "
-             "at_chunk at_op at_node overcounted recovered detected wronged "
-             "shaken fresh redone kept spread ops transfers crashes views "
-             "suspicions false_suspicions recover_ms detect_ms",
+    .spare =
+        "cluster seeds hash nodes lost messages faults wants has counts member "
+        "at_chunk at_op at_node overcounted recovered detected wronged "
+        "shaken fresh redone kept spread ops transfers crashes views "
+        "suspicions false_suspicions recover_ms detect_ms",
     .open = open_ring,
     .groups = groups,
     .close = close_ring,

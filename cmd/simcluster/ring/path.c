@@ -25,7 +25,7 @@ struct amount value_input(unsigned node, uint64_t op, unsigned chunk)
                            .sum = gw__mix_words(4, op << 8 | node, chunk)};
 }
 
-struct amount value_add(struct amount a, struct amount b)
+static struct amount value_add(struct amount a, struct amount b)
 {
     return (struct amount){a.digits + b.digits, a.sum + b.sum};
 }

@@ -58,13 +58,15 @@ void report_recovery(const struct sim_node *node,
 static void report_member(struct simcluster *w, unsigned node,
                           enum gw_membership state)
 {
+    const struct gw__view *view = &w->consensus.truth->view;
+    int rank = state == GW_MEMBER_ALIVE ? gw__view_rank(view, node) : -1;
     emit(w, (struct gw_event){.kind = GW_EV_MEMBER,
                               .value = state,
                               .rank = node,
                               .peer = GW_NONE,
-                              .epoch = (uint32_t)w->consensus.truth->view.epoch,
+                              .epoch = (uint32_t)view->epoch,
                               .op = GW_NONE,
-                              .step = GW_NONE,
+                              .step = rank < 0 ? GW_NONE : (uint32_t)rank,
                               .chunk = GW_NONE});
 }
 
@@ -90,8 +92,9 @@ void report_view(struct simcluster *w)
                         GW__LEFT
                     ? GW_MEMBER_LEFT
                     : GW_MEMBER_DEAD);
+    bool moved = gw__view_is_moved(known, view);
     for (unsigned i = 0; i < view->ring_count; i++)
-        if (!is_in_view(known, &view->ring[i]))
+        if (moved || !is_in_view(known, &view->ring[i]))
             report_member(w, view->ring[i].node, GW_MEMBER_ALIVE);
     emit(w, (struct gw_event){.kind = GW_EV_EPOCH,
                               .value = view->ring_count,

@@ -45,7 +45,7 @@ enum {
     TRANSFERS_MOST = 128
 };
 
-/* ---- the world ---- */
+/* ---- the cluster ---- */
 
 struct completion {
     unsigned node;
@@ -190,7 +190,7 @@ void report_decision(struct simcluster *cluster,
 void report_missed(struct simcluster *cluster, uint32_t by, unsigned node,
                    enum gw_evidence evidence);
 
-/* The world of the current network. START cannot contain the pointer, which
+/* The cluster of the current network. START cannot contain the pointer, which
  * would differ each time, as would the hash of the run. */
 struct simcluster *simcluster_running(void);
 /* Starts this node again after a while, as the same process. */
@@ -246,7 +246,6 @@ struct amount {
 };
 
 struct amount value_input(unsigned node, uint64_t op, unsigned chunk);
-struct amount value_add(struct amount a, struct amount b);
 
 /* ---- path.c: an op executed by its plan ---- */
 

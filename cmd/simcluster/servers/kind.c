@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The parameter server as one of the worlds of `ringctl sim`
+ * The parameter server as one of the kinds of cluster of `ringctl sim`
  * (simcluster/common/kind.h).
  */
 #include "simcluster/common/kind.h"
@@ -194,9 +194,10 @@ const struct simcluster_kind ps_simcluster_kind = {
     .checks = "dedupe, lease, fencing",
     .fields = fields,
     .field_count = sizeof fields / sizeof *fields,
-    .spare = "world seeds hash nodes lost messages faults terms leaders epochs "
-             "detect_ms promote_ms refused fenced stale failover_ms takeovers "
-             "acked two_primaries",
+    .spare =
+        "cluster seeds hash nodes lost messages faults terms leaders epochs "
+        "detect_ms promote_ms refused fenced stale failover_ms takeovers "
+        "acked two_primaries",
     .open = open_ps_simcluster,
     .close = close_ps_simcluster,
     .groups = groups,

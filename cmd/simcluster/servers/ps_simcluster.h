@@ -16,7 +16,7 @@
  *   primaries.c the primaries of each slot: none, one, or two at once
  *   balance.c  slots that move by load
  *   ps_events.c events, for ringtop
- *   kind.c     it is one of the worlds of `ringctl sim`
+ *   kind.c     it is one of the kinds of `ringctl sim`
  *
  * Every push has a key of its own and adds one to it. So in the end each key
  * shows how often its push counted: an acknowledged push with 0 is lost, one

@@ -12,7 +12,7 @@ enum { PLUGINS_MAX = 16 };
 
 /* Open until the process ends: forked ranks call into them. */
 static struct open_plugin {
-    const char *path; /* as on the command line */
+    char *path; /* as on the command line */
     struct gw_plugin *plugin;
 } opened[PLUGINS_MAX];
 static unsigned opened_count;
@@ -39,7 +39,9 @@ static enum gw_err open_new(const char *path, struct gw_error *why)
         gw_plugin_close(&next->plugin);
         return gw_wrap(why, err, "%.200s", path);
     }
-    next->path = path;
+    next->path = strdup(path);
+    if (!next->path)
+        return gw_fail(why, GW_ENOMEM, "%.200s", path);
     opened_count++;
     return GW_OK;
 }
@@ -56,40 +58,10 @@ enum gw_err plan_plugin(const char *path, const struct gw_algo **algo,
     return GW_OK;
 }
 
-static const struct open_plugin *plugin_of(const struct gw_algo *algo)
+const char *plan_plugin_path(const struct gw_algo *algo)
 {
     for (unsigned i = 0; i < opened_count; i++)
         if (opened[i].plugin->plan == algo)
-            return &opened[i];
+            return opened[i].path;
     return NULL;
-}
-
-bool plan_is_of_plugin(const struct gw_algo *algo)
-{
-    return plugin_of(algo) != NULL;
-}
-
-const char *plan_algo_word(const struct gw_algo *algo)
-{
-    const struct open_plugin *from = plugin_of(algo);
-    return from ? from->path : algo->name;
-}
-
-enum gw_err plan_prove(const struct gw_algo *algo,
-                       const struct gw_algo_args *args, struct gw_error *why)
-{
-    struct gw_plan *plan;
-    struct gw_verdict verdict = {.fault = GW_FAULT_NONE};
-    if (!plugin_of(algo))
-        return GW_OK;
-    enum gw_err err =
-        gw_plan_make(algo->collective, algo->name, args, &plan, why);
-    if (err)
-        return err;
-    err = gw_plan_verify(plan, 0, &verdict, why);
-    if (verdict.fault != GW_FAULT_NONE)
-        gw_fail(why, err, "%.100s, %u ranks: %s", plan_algo_word(algo),
-                args->ranks, verdict.sentence);
-    gw_plan_destroy(&plan);
-    return err;
 }

@@ -18,16 +18,7 @@ GW_MUST_CHECK enum gw_err plan_plugin(const char *path,
                                       const struct gw_algo **algo,
                                       struct gw_error *why);
 
-bool plan_is_of_plugin(const struct gw_algo *algo);
-
-/* The word that selects the algorithm in a command: its name, or the path of
- * its plug-in. */
-const char *plan_algo_word(const struct gw_algo *algo);
-
-/* Verifies an algorithm of a plug-in; tests verify the others. GW_EPLAN with
- * the sentence of the verdict. */
-GW_MUST_CHECK enum gw_err plan_prove(const struct gw_algo *algo,
-                                     const struct gw_algo_args *args,
-                                     struct gw_error *why);
+/* The path as on the command line; NULL: the algorithm is not of a plug-in. */
+const char *plan_plugin_path(const struct gw_algo *algo);
 
 #endif
