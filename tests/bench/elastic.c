@@ -272,7 +272,8 @@ static struct gw__controller *start_controller(const char *directory)
         .nodes = nodes,
         .raft_addresses = &address,
         .directory = directory,
-        .channel = {.node = CONTROLLER, .endpoint = endpoint, .token = token}};
+        .channel = {
+            .node = CONTROLLER, .endpoint = endpoint, .security.token = token}};
     if (gw__controller_start(&config, &controller, &why))
         fail("controller", why.text);
     return controller;
@@ -286,7 +287,7 @@ static void start_supervisor(void)
         .node = SUPERVISOR,
         .role = GW__OBSERVER,
         .endpoint = endpoint,
-        .token = token,
+        .security.token = token,
         .controller_count = 1,
         .controllers = {{CONTROLLER, controller}},
         .on_notification = on_notification};

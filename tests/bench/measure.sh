@@ -11,7 +11,8 @@
 #   shm-bytes ...         the same with elements of one byte
 #   openmpi, openmpi-tcp, mpich, gloo     peers
 #   ideal                 the yardstick
-#   start, ps-shm, ps-ipc, ps-tcp, pslite
+#   start-shm             also with ipc and tcp
+#   ps-shm, ps-ipc, ps-tcp, pslite
 #   memory-shm            also memory-malloc (shm with malloc), -ipc, -tcp
 # Each of the following groups is one measurement, under its first name:
 #   wire-tcp, raw-tcp     also with ipc
@@ -68,18 +69,18 @@ gloo() {
 gradwire() { # wire option...
     wire=$1
     shift
-    asked=$(echo "$sizes" | tr ' ' ,)
-    test "$asked" != 0 || asked=1024
+    measured=$(echo "$sizes" | tr ' ' ,)
+    test "$measured" != 0 || measured=1024
     # MPI's root has one buffer, and the yardstick's copies nothing.
     test "$op" != broadcast || set -- "$@" --in-place
-    "$build/collrun" bench "$op" -n "$ranks" --sizes "$asked" --wire "$wire" \
+    "$build/collrun" bench "$op" -n "$ranks" --sizes "$measured" --wire "$wire" \
         --seconds "$seconds" --sample 5ms -o jsonl "$@" | from_json p50_us
 }
 
 # From exec to the end, including the cleanup after the barrier.
-start() {
+start() { # wire
     begin=$(date +%s%N)
-    "$build/collrun" bench barrier -n "$ranks" -i 1 --warmup 1 \
+    "$build/collrun" bench barrier -n "$ranks" --wire "$1" -i 1 --warmup 1 \
         -b 1K -e 1K >/dev/null || return
     echo "$who $op $ranks $sizes $((($(date +%s%N) - begin) / 1000))"
 }
@@ -142,16 +143,16 @@ tune() {
         "$build/collrun" tune --wire "$op" -n "$ranks" --quick \
             --calibrate --by ranks -o jsonl | head -n 1 >"$report"
     awk -v line="$op $ranks $sizes" '
-        function tell(who, name,    at) {
+        function print_note(who, name,    at) {
             at = index($0, "\"" name "\":")
             if (at)
                 print "tune-" who, line, substr($0, at + length(name) + 3) + 0
         }
         {
-            tell("regret", "ruled_p95_percent")
-            tell("worst", "ruled_worst_percent")
-            tell("median", "error_median_percent")
-            tell("p95", "error_p95_percent")
+            print_note("regret", "tuned_p95_percent")
+            print_note("worst", "tuned_worst_percent")
+            print_note("median", "error_median_percent")
+            print_note("p95", "error_p95_percent")
         }' "$report"
     rm "$report"
 }
@@ -166,18 +167,18 @@ wire() { # wire [key file]
                     at = index($0, "\"" name "\":")
                     return substr($0, at + length(name) + 3) + 0
                 }
-                function tell(who, us) {
+                function print_time(who, us) {
                     print who "-" wire, op, 2, bytes, us
                 }
                 key { # the raw socket is measured without one, too
-                    tell("key", op == "trip" ? value("us") : bytes / value("GBps") / 1e3)
-                    tell("cipher", bytes / value("cipher_GBps") / 1e3)
+                    print_time("key", op == "trip" ? value("us") : bytes / value("GBps") / 1e3)
+                    print_time("cipher", bytes / value("cipher_GBps") / 1e3)
                     next
                 }
-                op == "trip" { tell("wire", value("us")); tell("raw", value("raw_us")) }
+                op == "trip" { print_time("wire", value("us")); print_time("raw", value("raw_us")) }
                 op == "stream" {
-                    tell("wire", bytes / value("GBps") / 1e3)
-                    tell("raw", bytes / value("raw_GBps") / 1e3)
+                    print_time("wire", bytes / value("GBps") / 1e3)
+                    print_time("raw", bytes / value("raw_GBps") / 1e3)
                 }'
     done
 }
@@ -205,10 +206,9 @@ measure() {
         ;;
     mpich) mpi mpich mpirun.mpich -np "$ranks" ;;
     gloo) gloo ;;
-    start) start ;;
+    start-*) start "${who#start-}" ;;
     ps-*) server "${who#ps-}" ;;
-    pslite) # by the limits of all rounds, once they are known
-        test "${ROUND:-1}" = "${ROUNDS:-1}" || return 0
+    pslite) # by the limits of all rounds so far
         awk -v op="$op" -v ranks="$ranks" -v bytes="$sizes" -f tests/bench/pslite.awk \
             "${LIMITS%.txt}.all"
         ;;

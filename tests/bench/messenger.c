@@ -164,7 +164,7 @@ static void run_node(const char *wire, bool copied, unsigned node, int channel,
                                           .incarnation_high = node,
                                           .incarnation_low = 1,
                                           .wire = wire,
-                                          .token = 1,
+                                          .security.token = 1,
                                           .copy_always = copied};
     if (gw__messenger_open(&config, &b.messenger, &why))
         die("open", &why);

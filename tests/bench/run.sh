@@ -8,13 +8,18 @@
 # Figures of different days cannot be compared, so a round runs gradwire and its
 # yardsticks one after the other, for every row. There are ROUNDS rounds (5)
 # with SECONDS_EACH seconds per measurement (0.1), and the table has their
-# medians, of times and of ratios. All rows take about 20 minutes. The group
-# tune comes first: calibration and rules of this machine, which the other
-# groups use (without it they use the built-in ones). Missed rows without a
-# reason get as many rounds more, four times at most, and all rounds count: bad
-# luck evens out, a slow row stays slow. BENCH_JSON=FILE receives the same as
-# JSON lines, BENCH_SVG=FILE a drawing. The measurements stay in
-# BUILD/bench/times, and the complaints of the programs in
+# medians, of times and of ratios. The group tune comes first: calibration and
+# rules of this machine, which the other groups use (without it they use the
+# built-in ones). Missed rows without a reason get as many rounds more, four
+# times at most, and all rounds count: bad luck evens out, a slow row stays slow.
+#
+# MINUTES (20) limits the time: no round begins that would end later, judged by
+# the one before. The first round is always whole. SIGINT and SIGTERM end the
+# measurements, and the table has the rows measured so far; then the status is
+# 130.
+#
+# BENCH_JSON=FILE receives the same as JSON lines, BENCH_SVG=FILE a drawing. The
+# measurements stay in BUILD/bench/times, and the complaints of the programs in
 # BUILD/bench/complaints. The file `reasons` has the reasons for missed rows;
 # the status is 1 if a row is missed without one.
 #
@@ -50,6 +55,8 @@ GRADWIRE_CALIBRATION=$build/bench/costs.json
 ROUND=1
 export ROUND ROUNDS SECONDS_EACH LIMITS GRADWIRE_CALIBRATION
 at_most=600 # seconds of a program: a peer that hangs costs its rows only
+end=$(($(date +%s) + ${MINUTES:-20} * 60))
+signal='' # the one that ended the measurements
 
 prepare() {
     awk -v groups="$groups" -f $here/expand.awk "$rows" >"$build/bench/rows"
@@ -62,38 +69,66 @@ prepare() {
     $here/about.sh >"$build/bench/about"
 }
 
+# progress TENTH TEXT: on a terminal one line that changes, elsewhere a line for
+# each tenth of a round.
 progress() {
     if [ -t 2 ]; then
-        printf '\r%-60.60s\r' "$*" >&2
+        printf '\r%-79.79s\r' "$2" >&2
+    elif [ "$1" != "${shown:-}" ]; then
+        shown=$1
+        echo "$2" >&2
     fi
 }
 
-# One start of a program, which may fail: its rows then have no result.
+# One start of a program, which may fail: its rows then have no result. It runs
+# in the background, since the shell takes a signal only while it waits.
 job() {
-    progress "round $ROUND of $ROUNDS, $number of $jobs: $*"
+    progress "$ROUND.$((number * 10 / (jobs + 1)))" \
+        "round $ROUND of $ROUNDS, $number of $jobs: $*"
     echo "## $*" >>"$build/bench/complaints"
     timeout -k 5 $at_most $here/measure.sh "$build" "$@" \
-        >>"$build/bench/times" 2>>"$build/bench/complaints" </dev/null ||
-        echo "status $?" >>"$build/bench/complaints"
+        >>"$build/bench/times" 2>>"$build/bench/complaints" </dev/null &
+    running=$!
+    wait $running || echo "status $?" >>"$build/bench/complaints"
 }
 
-# ROUNDS rounds of the jobs in a file, numbered consecutively.
-measure() {
+interrupt() {
+    signal=$1
+    if kill -TERM "${running:-}" 2>/dev/null; then
+        wait "$running" || true
+    fi
+}
+
+# The jobs in a file, numbered.
+round() {
     jobs=$(wc -l <"$1")
+    number=1
+    echo "round $ROUND" >>"$build/bench/times"
+    "$build/bench/limits" "$SECONDS_EACH" | tee "$LIMITS" \
+        >>"$build/bench/limits.all"
+    while [ -z "$signal" ] && read -r line; do
+        # shellcheck disable=SC2086 # a job is words
+        job $line
+        number=$((number + 1))
+    done <"$1"
+    ROUND=$((ROUND + 1))
+}
+
+# ROUNDS rounds of the jobs in a file, as far as there is time.
+measure() {
     last=$((ROUND + ROUNDS))
-    while [ "$ROUND" -lt "$last" ]; do
-        number=1
-        echo "round $ROUND" >>"$build/bench/times"
-        "$build/bench/limits" "$SECONDS_EACH" | tee "$LIMITS" \
-            >>"$build/bench/limits.all"
-        while read -r line; do
-            # shellcheck disable=SC2086 # a job is words
-            job $line
-            number=$((number + 1))
-        done <"$1"
-        ROUND=$((ROUND + 1))
+    took=0
+    while [ "$ROUND" -lt "$last" ] && [ -z "$signal" ]; do
+        begin=$(date +%s)
+        if [ $((begin + took)) -ge "$end" ] && [ "$ROUND" -gt 1 ]; then
+            break
+        fi
+        round "$1"
+        took=$(($(date +%s) - begin))
     done
-    progress ""
+    if [ -t 2 ]; then
+        progress '' ''
+    fi
 }
 
 # table [NAME=VALUE...]: the table of all measurements so far.
@@ -117,10 +152,10 @@ look_again() {
 # The medians of peers/limits.c, as further lines of `about`.
 limits() {
     sort -k 1,1 -k 2,2n "$build/bench/limits.all" | awk '
-        function tell() { if (count) print name ": " value[int((count + 1) / 2)] }
-        $1 != name { tell(); name = $1; count = 0 }
+        function print_median() { if (count) print name ": " value[int((count + 1) / 2)] }
+        $1 != name { print_median(); name = $1; count = 0 }
         { value[++count] = $2 " " $3 }
-        END { tell() }'
+        END { print_median() }'
 }
 
 about_as_json() {
@@ -161,10 +196,17 @@ report() {
     return $met
 }
 
-trap 'exit 130' INT TERM
+trap 'interrupt INT' INT
+trap 'interrupt TERM' TERM
 prepare
 measure "$build/bench/jobs"
 for _ in 1 2 3 4; do
-    test "$record" || look_again
+    test "$record" || test "$signal" || look_again
 done
+if [ -n "$signal" ]; then
+    record='' # its limits would be of some rows only
+    echo "interrupted in round $((ROUND - 1)): the table has the rows measured so far" >&2
+    report || true
+    exit 130
+fi
 report

@@ -273,6 +273,30 @@ EOF
 }
 
 # timeout(1) signals the process and its group: two signals, one interruption.
+@test "verify FILE --all: every number of ranks from 2; a fault names its number" {
+    printf 'allreduce ranks=P chunks=P\nfor s in 0..P-2:\n  step for i in 0..P-1: i>(i+1)%%P c(i-s)%%P +\n' >any.plan
+    printf 'for s in 0..P-2:\n  step for i in 0..P-1: i>(i+1)%%P c(i+1-s)%%P =\n' >>any.plan
+    run -0 collrun verify any.plan --all --max-ranks 12 -o json
+    [ "$(json rows 0 plans <<< "$output")" = 11 ]
+    [ "$(json rows 0 ranks_max <<< "$output")" = 12 ]
+    # right for 3 ranks only
+    printf 'broadcast ranks=P chunks=1\nstep 0>1 c0 =  0>2%%P c0 =\n' >few.plan
+    run -1 --separate-stderr collrun verify few.plan --all --max-ranks 5 -o json
+    [ "$(json rows 0 plans <<< "$output")" = 4 ]
+    [ "$(json rows 0 wrong <<< "$output")" = 3 ]
+    [[ $stderr = *"collrun verify few.plan -n "[245]": "* ]]
+    # a file with a number of ranks has one plan
+    run -0 collrun verify ring.plan --all -o json
+    [ "$(json rows 0 plans <<< "$output")" = 1 ]
+    # in a list, with others
+    run -0 collrun verify allreduce --algo any.plan,swing --all --max-ranks 9 -o json
+    [ "$(json rows 0 algo <<< "$output")" = any.plan ]
+    [ "$(json rows 1 algo <<< "$output")" = swing ]
+    run -0 collrun verify allreduce --algo all,any.plan -n 6 -o csv
+    [[ $output = *$'\nany.plan,allreduce,6,'* ]]
+    run -65 collrun verify absent.plan --all
+}
+
 @test "verify --all: interrupted, a valid document marked partial, 130" {
     run -130 --separate-stderr timeout --preserve-status -s INT 1 \
         "$COLLRUN" verify --all --max-ranks 2000 -o json
@@ -294,6 +318,19 @@ EOF
     sort -gc times.txt
 }
 
+@test "price: no algorithm is better than the bound, and one reaches it" {
+    for wire in shm tcp; do
+        for op in allreduce allgather broadcast; do
+            for bytes in 64 64K 64M; do
+                collrun price "$op" -n 2 -b "$bytes" -w "$wire" -o csv
+            done
+        done
+    done | awk -F, '/bound_percent/ { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["bound_percent"] > 100.05 { print; bad = 1 }
+        $at["bound_percent"] > 99.95 { best++ }
+        END { exit bad || best < 12 }'
+}
+
 @test "price: the size counts all blocks" {
     run -0 collrun price allgather --algo ring -n 4 -b 1M -o json
     [ "$(json rows 0 rank_bytes <<< "$output")" = 786432 ]
@@ -311,6 +348,22 @@ EOF
 @test "price: a file" {
     run -0 collrun price ring.plan -b 3M
     [[ $output = *ring.plan*4194304* ]]
+}
+
+@test "price: a list of algorithms and files, each once" {
+    mine=$BATS_TEST_TMPDIR/mine.plan
+    collrun plan allreduce -a ring -n 6 >"$mine"
+    collrun price allreduce -n 6 -a "all,$mine,ring" -o jsonl >"$BATS_TEST_TMPDIR/all"
+    all=$(collrun price allreduce -n 6 -o jsonl | wc -l)
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/all")" -eq $((all + 1)) ]
+    grep -q '"rounds":10,' < <(grep 'mine.plan","rounds"' "$BATS_TEST_TMPDIR/all")
+    # the same plan has the same price, by either name
+    collrun price allreduce -n 6 -a "$mine,ring" -o jsonl >two
+    [ "$(grep -o '"predicted_us":[0-9.]*' two | uniq -c | tr -s ' ' | cut -d' ' -f2)" = 2 ]
+    [ "$(collrun price "$mine" -n 6 -o jsonl | grep -o '"predicted_us":[0-9.]*')" = \
+        "$(grep -o '"predicted_us":[0-9.]*' two | uniq)" ]
+    run -64 collrun price allreduce -a ring,rign
+    [[ $output = *rign* ]]
 }
 
 @test "price --why explains the choice" {

@@ -173,15 +173,21 @@ has_algorithm() {
     done <ideas
 }
 
-@test "every program of README and the manual pages compiles and ends well" {
+# An example of section 3 that is no program, and no command, is the output of
+# the program before it.
+@test "every program of README and the manual pages compiles, ends well and prints its output" {
     for page in README.md "$ROOT"/man/*.3; do
         [ "$page" = README.md ] || page=man/${page##*/}
         examples "$page"
+        # tests/python runs those in Python.
+        [ "$page" != man/gradwire-python.3 ] || continue
         [ -e examples/1.c ] || { echo "$page has no program"; return 1; }
         for program in examples/*.c; do
             run compile_and_run "$program"
             echo "$page: $program: $output"
             [ "$status" -eq 0 ]
+            [ ! -e "${program%.c}.out" ] ||
+                diff "${program%.c}.out" - <<<"$output"
         done
     done
 }
@@ -223,6 +229,31 @@ has_algorithm() {
     run mandoc -Tlint -W warning "$ROOT"/man/*.[1-8]
     echo "$output"
     [ -z "$output" ]
+}
+
+# table FILE WIDTH: its lines as mandoc prints them.
+table() {
+    mandoc -T utf8 -O width="$2" "$1" | LC_ALL=C.UTF-8 sed 's,.\x08,,g' |
+        sed '1,/^TABLE$/d' |
+        sed '$d' | grep .
+}
+
+# A cell that is wider than its column breaks the row, at any width.
+@test "no row of a table in the manual pages is broken, or wider than 72 or 80 columns" {
+    mkdir tables
+    awk '/^\.Bl -column/ { file = "tables/" ++tables "." FILENAME; gsub(/.*\//, "tables/" tables ".", file)
+            print ".Dd now\n.Dt X 7\n.Os\n.Sh NAME\n.Nm x\n.Nd y\n.Sh TABLE" >file; inside = 1 }
+        inside { print >file }
+        /^\.El/ && inside { close(file); inside = 0 }' "$ROOT"/man/*.[1-8]
+    [ "$(find tables -type f | wc -l)" -ge 30 ]
+    for file in tables/*; do
+        [ "$(table "$file" 500 | wc -l)" -eq "$(grep -c '^\.It' "$file")" ] ||
+            { table "$file" 500; echo "$file: a cell is wider than its column"; return 1; }
+        for width in 70 78; do
+            [ "$(table "$file" $width | LC_ALL=C.UTF-8 wc -L)" -le $width ] ||
+                { table "$file" $width; echo "$file: wider than $width"; return 1; }
+        done
+    done
 }
 
 @test "pages that pages refer to exist" {

@@ -14,11 +14,12 @@
 #   "schedule stages=..."     a schedule of gradwire-schedule(5)
 #   "network NAME"            a network of gradwire-network(5)
 #   "# NAME.ring"             a script of ringctl(1)
-#   anything else             output, or a fragment: not tried
+#   anything else             output; after a program in a manual page, what
+#                             it prints
 #
 # DIR/commands receives the commands of the whole file, in order. Programs,
 # plans, schedules, networks and scripts become DIR/1.c, DIR/2.plan, DIR/1.pipe,
-# DIR/1.net, DIR/1.ring and so on.
+# DIR/1.net, DIR/1.ring and so on, the output of DIR/1.c becomes DIR/1.out.
 
 function finish_block(    name) {
     if (block ~ /^#include/)
@@ -31,6 +32,8 @@ function finish_block(    name) {
         name = dir "/" ++networks ".net"
     else if (block ~ /^# [a-z-]+\.ring/)
         name = dir "/" ++scripts ".ring"
+    else if (programs && block !~ /(^|\n)\$ / && FILENAME !~ /\.md$/)
+        name = dir "/" programs ".out"
     if (name != "") {
         printf "%s", block > name
         close(name)

@@ -16,7 +16,7 @@ setup_file() {
 # A folder that looks like the checkout, for a learner to work in.
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
-    for name in labs man Makefile README.md; do
+    for name in labs lib man Makefile README.md; do
         ln -s "$ROOT/$name" .
     done
     ln -s "$BUILD" build
@@ -42,12 +42,12 @@ wait_for() {
     return 1
 }
 
-@test "labs 00 and 01: the starter fails, the solution passes, README runs" {
+@test "labs 00, 01, 24, 25: the starter fails, the solution passes, README runs" {
     # Without bats' file 3, which a grandchild could keep open.
-    run env B="$BUILD" "$ROOT/tests/cli/lab_walk.sh" 00 01 3>&-
+    run env B="$BUILD" "$ROOT/tests/cli/lab_walk.sh" 00 01 24 25 3>&-
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ $output = *"lab 00"*"lab 01"* ]]
+    [[ $output = *"lab 00"*"lab 01"*"lab 24"*"lab 25"* ]]
 }
 
 @test "the files of every lab have the form of labs/README.md" {
@@ -68,6 +68,10 @@ wait_for() {
     while read -r home; do
         [ -d "labs/$home" ] || { echo "labs/$home is missing"; return 1; }
     done <named
+    # The order of the list is that of the table, which is not that of the numbers.
+    sed 's/-.*//' named >order
+    sed -n 's/^\([0-9][0-9]\) .*/\1/p' <<<"$output" | cmp - order
+    [ "$(sort order)" != "$(cat order)" ]
     [ ! -e lab-work ]
 }
 
@@ -205,6 +209,58 @@ EOT
     [[ $output = *"all-gather, by a ring"*"look at "*"repeat "*"collrun run allgather"* ]]
     run lab check 01 -n x
     [ "$status" -eq 64 ]
+}
+
+@test "a script may be in Python: the changed file counts, of two the newer" {
+    # Without Python, the file in awk works.
+    mkdir none
+    printf '#!/bin/sh\nexit 127\n' >none/python3
+    chmod +x none/python3
+    lab start 02
+    lab solution 02 --take
+    PATH=$PWD/none:$PATH run -0 lab check 02
+    [[ $output = *"choose.awk, for 8 numbers"* ]]
+    command -v python3 >/dev/null || skip "python3 is not installed"
+    cp lab-work/02/python/choose.py lab-work/02/choose.py
+    run -0 lab check 02
+    [[ $output = *"choose.py, for 8 numbers"* ]]
+    touch lab-work/02/choose.awk
+    run -0 lab check 02
+    [[ $output = *"choose.awk, for 8 numbers"* ]]
+}
+
+@test "starters in Python run and fail; solutions in Python pass" {
+    command -v python3 >/dev/null || skip "python3 is not installed"
+    for home in labs/*/solution/python; do
+        home=${home%/solution/python}
+        number=$(basename "$home" | cut -d - -f 1)
+        part=$(sed -n 's/^parts=//p' "$home/lab.conf" | grep -oE 'choice|fates|shards|assign|late|fit')
+        lab start "$number"
+        for file in "$home"/exercise/*.py; do
+            echo "# mine" >>"lab-work/$number/${file##*/}"
+        done
+        run -1 lab check "$number"
+        echo "$output"
+        [[ $output = *"${file##*/}"*"FAIL"* && $output != *Traceback* ]]
+        cp "$home"/solution/python/*.py "lab-work/$number"
+        lab check "$number" >said || true
+        awk -F '\t' -v part="$part" '$3 == part' \
+            "lab-work/$number/record/check/verdicts" >of_script
+        [ -s of_script ]
+        run ! grep -v '^PASS' of_script
+    done
+}
+
+@test "lab 11: no built-in schedule passes as fill.pipe" {
+    lab start 11
+    lab solution 11 --take
+    for schedule in gpipe 1f1b interleaved zb-h1; do
+        build/pipebench plan -s $schedule -n 3 -m 6 --text >lab-work/11/fill.pipe
+        run -1 lab check 11
+        echo "$output"
+        [[ $output = *"FAIL     26 times F: only the fill is left of the bubble"* ]]
+        [[ $output != *"FAIL     as fast as the formula"* ]]
+    done
 }
 
 @test "an invalid formula fails with its reason" {

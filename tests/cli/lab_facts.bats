@@ -299,3 +299,33 @@ compare() {
     [ "$status" -eq 65 ]
     [[ $output = *"7 parts, not 6"* ]]
 }
+
+# answers FOLDER: prints the answers of its questions that no other number of a page
+# equals by chance: those of at least 1000, and percentages.
+answers() {
+    sed -n 's/^\([A-Z][A-Z0-9_]*\)=/\1 /p' "$1/lab.conf" >values
+    awk -f "$LIB/questions.awk" "$1/predict.txt" | cut -f 3,6 |
+        while IFS=$'\t' read -r unit formula; do
+            answer=$(evaluate "$formula" </dev/null) || continue
+            if [ "$unit" = % ]; then
+                printf '%.0f %%\n' "$answer"
+            elif [ "${answer%.*}" -ge 1000 ]; then
+                echo "${answer%.*}"
+            fi
+        done
+}
+
+@test "the page that is read before predicting does not have the answers" {
+    count=0
+    for home in "$LIB"/../[0-9][0-9]-*; do
+        answers "$home" >wanted
+        # Their texts, without the commands.
+        # shellcheck disable=SC2016
+        sed '/^```/,/^```/d' "$home"/README*.md >texts
+        while read -r answer; do
+            count=$((count + 1))
+            ! grep -E "(^|[^0-9.])$answer([^0-9]|$)" texts || return 1
+        done <wanted
+    done
+    [ "$count" -ge 30 ]
+}

@@ -8,7 +8,7 @@
 #   its files have the form of labs/README.md
 #   it refuses to run without predictions; the measurements agree with the formulas
 #   the starter fails, with a place to look
-#   the solution passes with SEEDS seeds (1) and has all points
+#   the solution passes with SEEDS seeds (1) and has all points, also in Python
 #   every command of its README runs
 #
 # and at the end that the score of a learner with all these solutions adds up.
@@ -107,6 +107,23 @@ answers() {
     yes 1 2>/dev/null | "$@"
 }
 
+# A script that the learner has written in Python: the starter fails, the solution
+# passes.
+python_works() {
+    if [ ! -d "$home/solution/python" ] || ! command -v python3 >/dev/null; then
+        return
+    fi
+    for file in "$home/exercise"/*.py; do
+        { cat "$file" && echo "# mine"; } >"lab-work/$lab/${file##*/}"
+    done
+    tries 1 labs/lab check "$lab"
+    says "${file##*/}"
+    says 'expected '
+    if grep -q Traceback said; then wrong "the Python starter does not run"; fi
+    cp "$home/solution/python/"*.py "lab-work/$lab"
+    tries 0 labs/lab check "$lab" -n "$seeds"
+}
+
 works() {
     ls -A >there
     tries 0 labs/lab start "$lab"
@@ -130,6 +147,7 @@ works() {
     if [ "$seeds" != 1 ]; then
         tries 0 labs/lab check "$lab" -n "$seeds"
     fi
+    python_works
     tries 0 labs/lab score --csv
     tr -d '"' <said | grep "$(basename "$home")" |
         grep -q ",$(conf points),$(conf points),[0-9]*,PASS$" || {

@@ -66,8 +66,8 @@ agrees() {
     [ "$status" -eq 0 ]
     [ "$(member steps)" -eq 20 ]
     [ "$(grep -c '"step":' <<<"$output")" -eq 20 ]
-    for axis in tensor data pipe; do
-        [ "$(member ${axis}_bytes)" -eq "$(member ${axis}_bytes_predicted)" ]
+    for what in tensor data pipe activation; do
+        [ "$(member ${what}_bytes)" -eq "$(member ${what}_bytes_predicted)" ]
     done
     awk -v d="$(member largest_difference)" 'BEGIN { exit !(d <= 1e-5) }'
 }
@@ -95,6 +95,35 @@ agrees() {
     # 2 (T-1)/T of 64 rows of 10 numbers
     [[ $output =~ forward\ +allreduce\ +inserted\ +partial\ +replicated\ +-\ +-\ +2560 ]]
     [[ $output =~ held\ +parameters\ .*19240\ +38440 ]]
+}
+
+@test "--bars: GPipe holds the activations of all micro-batches, 1F1B of p - s" {
+    printf '%s\n' 'network even' 'input 16' 'dense 16' tanh stage 'dense 16' \
+        tanh stage 'dense 16' softmax >even.net
+    # Output and gradient of both operators: 4 x 16 numbers for each of 8 rows.
+    micro=$((4 * 16 * 4 * 8))
+    layout even.net --mesh 1x1x3 -m 6 -b 48 -s gpipe --bars -o csv
+    [[ ${lines[0]} == stage,parameter_bytes,gradient_bytes,*,activation_bytes,held_bytes,* ]]
+    [ "$(cut -d , -f 6 <<<"${lines[2]}")" -eq $((6 * micro)) ]
+    layout even.net --mesh 1x1x3 -m 6 -b 48 -s 1f1b --bars -o csv
+    [ "$(cut -d , -f 6 <<<"${lines[2]}")" -eq $((2 * micro)) ]
+    parts=$(awk -F , 'NR == 3 { print $2 + $3 + $4 + $5 + $6 - $7 }' <<<"$output")
+    [ "$parts" = 0 ]
+
+    # Bars have the scale of the longest, which is 56 letters; P, G and O are
+    # equal.
+    layout even.net --mesh 1x1x3 -m 6 -b 48 -s gpipe --bars
+    bars=$(grep -o 'P[PGOA]*$' <<<"$output")
+    [ "$(head -n 1 <<<"$bars" | tr -d '\n' | wc -c)" -eq 56 ]
+    [[ $bars =~ ^P+G+O+A{35,}$'\n' ]]
+    [[ $output == *"letters: Parameters,"* ]]
+    # Stage 2 is below the limit and stage 0 above it.
+    layout even.net --mesh 1x1x3 -m 6 -b 48 -s gpipe --bars --memory 15000
+    [[ $output =~ 0\ +[0-9]+\ +P+G+O+A+\|A+ ]]
+    [[ $output =~ 2\ +[0-9]+\ +P+G+O+A+\.+\| ]]
+    layout small.net --bars --topo torus:2
+    [ "$status" -eq 64 ]
+    [[ $stderr == *"--bars allows neither --run nor --topo"* ]]
 }
 
 @test "all formats have the same fields" {
@@ -255,7 +284,7 @@ refused() {
     topo=$NETS/../topologies/server-8.topo
     layout small.net --topo "$topo" --search -o jsonl
     [ "$status" -eq 0 ]
-    [[ ${lines[0]} =~ '"place":1'.*'"why":"fastest"' ]]
+    [[ ${lines[0]} =~ '"position":1'.*'"why":"fastest"' ]]
     held=$(grep -o '"held_bytes":[0-9]*' <<<"${lines[0]}" | cut -d : -f 2)
     layout small.net --topo "$topo" --search --memory $((held - 1)) -o jsonl
     [ "$status" -eq 0 ]
@@ -264,6 +293,35 @@ refused() {
     [ "$status" -eq 1 ]
     [[ $output =~ '"why":"memory: ' ]]
     [[ $stderr =~ "no layout fits in 64 bytes per rank" ]]
+}
+
+@test "--algo: all-reduces by a plan file, simulated as the same algorithm, and run" {
+    topo=$NETS/../topologies/server-8.topo
+    cp "$NETS/../plans/ring-allreduce.plan" mine.plan
+    layout small.net --mesh 4x2x1 --topo "$topo" --algo mine.plan -o csv
+    [ "$status" -eq 0 ]
+    grep -q ',mine.plan,' <<<"$output"
+    mine=${output//mine.plan/ring}
+    layout small.net --mesh 4x2x1 --topo "$topo" --algo ring -o csv
+    [ "$output" = "$mine" ]
+    layout small.net --mesh 4x2x1 --topo "$topo" --algo one_shot -o csv
+    [ "$output" != "$mine" ]
+    layout small.net --topo "$topo" --search --algo mine.plan -o json
+    [ "$status" -eq 0 ]
+    # Training: the result is that of one process, whatever is sent.
+    for algo in mine.plan one_shot; do
+        layout small.net --mesh 4x1x1 --run --data rows --compare --steps 5 --batch 48 \
+            --algo $algo -o json
+        [ "$status" -eq 0 ]
+        awk -v d="$(member largest_difference)" 'BEGIN { exit !(d <= 1e-5) }'
+    done
+    [ "$(member data_bytes)" -gt "$(member data_bytes_predicted)" ]
+    layout small.net --mesh 3x1x1 --topo "$topo" --batch 48 \
+        --algo "$NETS/../plans/wrong-incomplete.plan"
+    [ "$status" -eq 1 ]
+    [[ $stderr =~ "wrong-incomplete.plan, 3 ranks: " ]]
+    layout small.net --algo ring
+    [ "$status" -eq 64 ]
 }
 
 @test "options of a cluster that do not fit are refused" {

@@ -251,7 +251,7 @@ start_two() {
     export OMPI_COMM_WORLD_LOCAL_SIZE=4 OMPI_MCA_ess_base_jobid=77
     "$COLLRUN" exec --explain-env -o jsonl >place.jsonl
     cat place.jsonl
-    grep -q '"field":"size","value":"4","source":"OpenMPI","from":"OMPI_COMM_WORLD_SIZE","seen":"OpenMPI","chosen":"OpenMPI","mode":"static"' place.jsonl
+    grep -q '"field":"size","value":"4","source":"OpenMPI","from":"OMPI_COMM_WORLD_SIZE","detected":"OpenMPI","chosen":"OpenMPI","mode":"static"' place.jsonl
     grep -q '"field":"rendezvous","value":"ipc://@gradwire-' place.jsonl
     "$COLLRUN" bench allreduce --explain-env -o csv >place.csv
     grep -q '^rank,0,OpenMPI,OMPI_COMM_WORLD_RANK' place.csv

@@ -39,6 +39,17 @@ POINTS
     grep -q "title 'bound'" s.gp
 }
 
+@test "a row of several repeats has a bar from its smallest to its largest time" {
+    cat >repeated.jsonl <<'END'
+{"op":"allreduce","algo":"ring","bytes":64,"time_us":10,"busbw_GBps":4,"repeats":5,"time_min_us":8,"time_max_us":20}
+END
+    "$COLLRUN" plot repeated.jsonl --script s.gp
+    grep -qx "64 10 8 20 nan nan" s.gp
+    grep -q 'using 1:2:3:4 with yerrorbars' s.gp
+    "$COLLRUN" plot repeated.jsonl -y busbw --script s.gp
+    grep -qx "64 4 2 5 nan nan" s.gp
+}
+
 @test "lines are named by the fields that differ, in several files" {
     run -0 --separate-stderr "$COLLRUN" plot shm.jsonl tcp.json --script s.gp -o json
     [[ $output = *'"series":3,"points":6'* ]]

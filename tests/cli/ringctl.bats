@@ -53,7 +53,8 @@ json() {
     done
     [ -z "$stderr" ]
     run -0 ringctl -h
-    [ "${#lines[@]}" -le 14 ]
+    [ "${#lines[@]}" -le 20 ]
+    [[ $output = *$'\n  Nodes      kill stop '* ]]
     run -0 ringctl help kill
     [[ $output = *Examples:*"ringctl kill leader"* ]]
 }
@@ -97,7 +98,7 @@ json() {
     run -64 ringctl pa 1
     [[ $output = *"ambiguous command pa: pace, pause"* ]]
     run -64 ringctl re 1
-    [[ $output = *"ambiguous command re: record, replay, restart, resume"* ]]
+    [[ $output = *"ambiguous command re: record, replay, rerun, restart, resume"* ]]
     run -69 ringctl sta
     [[ $output = *"no run found in runs; start one with: ringctl up 4"* ]]
 }
@@ -303,6 +304,16 @@ json() {
     run -64 ringctl up 2 --run "$(ringctl status -o json | json run)"
     run -69 ringctl status --run nobody
     [[ $output = *"unknown run nobody in runs"* ]]
+}
+
+@test "a run whose supervisor was killed has died" {
+    ringctl up 2 ops --name gone --pace 5ms
+    kill -KILL "$(ringctl --run gone status -o json | json pid)"
+    died() { ringctl ls -o csv | grep -q '^gone,died,'; }
+    until_true 60 died
+    run -0 ringctl --run gone status
+    [[ $output = *"# state: died, "*"# error: the supervisor ended without a summary"* ]]
+    [ "$(ringctl --run gone status -o json | json state)" = died ]
 }
 
 @test "a run loses a node during an op, and gets another one" {
@@ -625,6 +636,60 @@ END
     sees "run mole has been ended"
     sees "left 0"
     grep -qx 'pause 1' "$XDG_STATE_HOME/gradwire/ringctl_history"
+}
+
+@test "a wait with an unknown name is found before the commands in front of it run" {
+    run -64 --separate-stderr ringctl -c 'up 2 --name early; wait alvie==2'
+    [[ $stderr = *'"alvie"; did you mean "alive"?'* ]]
+    [ -z "$output" ]
+    printf 'up 2 --name early\nexpect lost==0 --timeout 1s\nwait step>=x\n' >late.ring
+    run -64 --separate-stderr ringctl late.ring
+    [[ $stderr = *'late.ring:3: '*'a number'* ]]
+    run -64 --separate-stderr "$BUILD/ringctl" <<<'up 2 --name early; wait alvie==2'
+    run ! ringctl --run early status
+    # With -k the other commands are still of use.
+    run -64 --separate-stderr ringctl -k -c 'ls; wait alvie==2; ls -o csv'
+    [[ $output = *run,state* ]]
+}
+
+@test "the shell: help fits 24 rows, longer help has pages, and a verb asks for its node" {
+    command -v tmux >/dev/null || skip "tmux is not installed"
+    tmux="tmux -S tmux -f /dev/null"
+    $tmux new-session -d -x 80 -y 24 -s t "'$BUILD/ringctl'; read -r x" 3>&-
+    # shellcheck disable=SC2317 # until_true calls it
+    shows() {
+        $tmux capture-pane -p -t t >seen
+        grep -q -- "$1" seen
+    }
+    sees() {
+        until_true 60 shows "$1" || { cat seen; return 1; }
+    }
+    sees '^ringctl>'
+    $tmux send-keys -t t C-l help Enter
+    sees '^"help COMMAND" explains one'
+    grep -q '^ringctl: start a ring' seen
+    grep -q '^  Nodes  *kill stop pause' seen
+    $tmux send-keys -t t C-l 'help up' Enter
+    sees '^-- Enter: next page, q: end --'
+    grep -q '^Usage: ringctl up' seen
+    $tmux send-keys -t t Enter
+    hidden() { ! shows '^Usage: ringctl up'; }
+    until_true 60 hidden
+    sees '^-- Enter: next page, q: end --'
+    $tmux send-keys -t t q Enter
+    sees '^ringctl> *$'
+    $tmux send-keys -t t C-l 'up 3 ops --name asker' Enter
+    sees '^asker e1 3 alive>'
+    $tmux send-keys -t t kill Enter
+    sees '^kill which node? \[2\]'
+    $tmux send-keys -t t Enter
+    sees '^asker e2 2 alive>'
+    grep -q 'node 2 was killed' seen
+    $tmux send-keys -t t pause Enter
+    sees '^pause which node? \[1\]'
+    $tmux send-keys -t t 0 Enter
+    sees 'node 0 was paused'
+    $tmux send-keys -t t C-d
 }
 
 @test "the shell: Ctrl-\\ ends it, and its runs" {

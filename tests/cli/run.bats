@@ -62,6 +62,7 @@ EOT
         sed '/^op /,$d' out >drawn
         diff -u expected drawn
         grep -q '^wrong  *0$' out
+        grep -q '^time_us  *-$' out # slow motion is not a measurement
     done
 }
 
@@ -71,6 +72,7 @@ EOT
     diff -u expected drawn
     [ "$(wc -l <out)" -eq 1 ]
     grep -q '"wrong":0,' out
+    grep -q '"time_us":null,' out
 }
 
 @test "a narrow terminal gets a picture that fits, and a note" {

@@ -164,6 +164,30 @@ field() {
     [[ $output = *"1>2 c0 would count rank 0 twice"* ]]
 }
 
+@test "a list of algorithms and files: each in every order; a failing one is left out and named" {
+    cp "$LABS/plans/ring-allreduce.plan" mine.plan
+    run -0 --separate-stderr collrun sim allreduce -n 8 -t "$RACKS" -o jsonl \
+        -a "ring,mine.plan,$LABS/plans/ring-allreduce-3.plan,ring"
+    [ "$(grep -c '"algo":"mine.plan"' <<<"$output")" -eq 2 ]
+    # the same plan has the same times
+    [ "$(grep '"algo":"mine.plan"' <<<"$output" | grep -o '"time_us":[0-9.]*')" = \
+        "$(grep '"algo":"ring"' <<<"$output" | grep -o '"time_us":[0-9.]*')" ]
+    # shellcheck disable=SC2154 # bats sets it
+    [[ $stderr = "collrun: left out: allreduce "*"ring-allreduce-3.plan does not support 8 ranks" ]]
+    head -n -2 mine.plan >short.plan
+    run --separate-stderr collrun sim allreduce -n 8 -a ring,short.plan,absent.plan -o json
+    [ "$status" -eq 65 ]
+    [ "$(json rows '#' <<<"$output")" = 1 ]
+    [[ $stderr = *"absent.plan: No such file"*"short.plan, 8 ranks: "* ]]
+    run -64 collrun sim broadcast --root 9 -n 4
+    [[ $output = *"only 4 ranks, numbered from 0"* ]]
+    [[ $output != *"left out"* ]]
+    # this machine, too, has a time for a plan
+    collrun sim allreduce -n 4 -w tcp -a ring,mine.plan -o jsonl >out.jsonl
+    [ "$(grep -o '"time_us":[0-9.]*' out.jsonl | uniq | wc -l)" -eq 1 ]
+    [ "$(grep -c '"time_us":[0-9]' out.jsonl)" -eq 2 ]
+}
+
 @test "a file without -n and --topo: as many hosts as its plan has ranks" {
     for ranks in 3 7; do
         collrun plan allreduce --algo ring -n $ranks >it.plan
@@ -279,8 +303,6 @@ times() {
 @test "--wire is about calls of the library, and one machine" {
     run -64 collrun sim allreduce -w shm --topo "$RACKS"
     [[ $output == *"--wire simulates this machine; remove --topo"* ]]
-    run -64 collrun sim "$LABS/plans/ring-allreduce.plan" -w shm -n 4
-    [[ $output == *"(collrun list)"* ]]
     run -64 collrun sim allreduce -w shm -n 100
     [[ $output == *"at most 64 ranks"* ]]
 }

@@ -84,7 +84,7 @@ setup_file() {
     events=$BATS_TEST_TMPDIR/events.jsonl
     run -0 "$R" sim ring --faults 'at 298500us crash 2' --events "$events"
     run -0 "${R%ringctl}ringtop" --from "$events" --batch -n 1 --page failover
-    [[ $output == *'rank 2'*'op 6: exclude'* ]]
+    [[ $output == *'node 2'*'op 6: exclude'*'chunks '*' kept, '*' redone (copies '* ]]
 }
 
 @test "sim: one row per seed, and their sums" {
@@ -130,7 +130,7 @@ setup_file() {
 
 @test "sim: invalid options are refused, with the place" {
     run -64 "$R" sim wing
-    [[ $output == *'unknown world "wing"; use ring'* ]]
+    [[ $output == *'unknown cluster "wing"; use ring'* ]]
     run -64 "$R" sim ring -n 99
     run -64 "$R" sim ring --without gravity
     [[ $output == *epoch-check* ]]
@@ -198,7 +198,7 @@ compile() {
     faults='at 201ms delay 3>0 26ms for 1ms; at 202ms crash 2'
     run -1 "$R" sim ring -n 4 --unordered --without epoch-check \
         --faults "$faults" -o jsonl
-    [[ $output == *'"overcounted":1,"at_node":0,"at_op":0,"at_chunk":1,"who":2,"counts":1,"has":"0 2 3","wants":"0 1 3"'* ]]
+    [[ $output == *'"overcounted":1,"at_node":0,"at_op":0,"at_chunk":1,"member":2,"counts":1,"has":"0 2 3","wants":"0 1 3"'* ]]
     run -0 "$R" sim ring -n 4 --unordered --faults "$faults" -o jsonl
     [[ $output == *'"crashes":1,'*'"overcounted":0,'*'"violation":null'* ]]
     # In order, it comes before anything of the new ring.

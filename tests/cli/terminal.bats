@@ -41,11 +41,41 @@ fits() {
     fits 80 "collrun bench allreduce -n 2 -b 1K -e 1K"
 }
 
-@test "under mpirun a table has all its columns and no colours" {
-    script -qec "stty cols 40; OMPI_COMM_WORLD_RANK=0 collrun price allreduce -n 8" \
+@test "texts share the room of any terminal, broken between words" {
+    for columns in 80 100 120 140; do
+        on_terminal $columns "collrun list" >/dev/null
+        awk -v columns=$columns 'length > columns { exit 1 }' "$BATS_TEST_TMPDIR/shown"
+        grep -q 'formula' "$BATS_TEST_TMPDIR/shown"
+    done
+    grep -q 'formula.*summary' "$BATS_TEST_TMPDIR/shown"
+    # nothing is lost
+    words() { tr -s ' \n' '\n' | sort; }
+    on_terminal 120 "collrun list allreduce" | words >"$BATS_TEST_TMPDIR/broken"
+    collrun list allreduce | words >"$BATS_TEST_TMPDIR/whole"
+    cmp "$BATS_TEST_TMPDIR/broken" "$BATS_TEST_TMPDIR/whole"
+}
+
+# relayed COMMAND: its output when Open MPI has given it a terminal of its own.
+relayed() {
+    script -qec "stty cols 40; TERM=xterm OMPI_COMM_WORLD_RANK=0 $1" \
         /dev/null </dev/null >"$BATS_TEST_TMPDIR/shown"
-    grep -q 'bytes/rank.*% of bound' "$BATS_TEST_TMPDIR/shown"
     run ! grep -q $'\e' "$BATS_TEST_TMPDIR/shown"
+}
+
+@test "under mpirun a table has all its columns and no colours" {
+    relayed "collrun price allreduce -n 8"
+    grep -q 'bytes/rank.*% of bound' "$BATS_TEST_TMPDIR/shown"
+}
+
+@test "under mpirun a picture is for 80 columns and has no cursor control" {
+    relayed "pipebench plan --schedule 1f1b -n 2 -m 2"
+    tr -d '\r' <"$BATS_TEST_TMPDIR/shown" | grep -E '^stage 0' >"$BATS_TEST_TMPDIR/stage"
+    [ "$(LC_ALL=C.UTF-8 wc -L <"$BATS_TEST_TMPDIR/stage")" -gt 40 ]
+    relayed "pipebench run --schedule 1f1b -n 2 -m 2 --steps 2 --work sleep:20ms --watch"
+    [ "$(grep -c '^step 1 of 2' "$BATS_TEST_TMPDIR/shown")" -eq 1 ]
+    collrun run allreduce -n 2 --events "$BATS_TEST_TMPDIR/ring.jsonl"
+    relayed "ringtop --from $BATS_TEST_TMPDIR/ring.jsonl"
+    [ "$(grep -c 'ringtop  allreduce' "$BATS_TEST_TMPDIR/shown")" -eq 1 ]
 }
 
 @test "a bench fits 40 columns, and keeps size, time and wrong values" {

@@ -95,9 +95,9 @@ bench_is() {
     psnode $train,aggregate=1 -o json >with.json
     [ "$(json digest <with.json)" = "$(json digest <without.json)" ]
     [ "$(json aggregator_saved <with.json)" -gt 0 ]
-    units=$(json units <with.json) # each at least two tables of three servers
+    items=$(json items <with.json) # each at least two tables of three servers
     [ "$(json retries <with.json)" -gt 0 ] ||
-        [ "$(json messages_sent <with.json)" -lt $((units * (1 + 2 * 2 * 3))) ]
+        [ "$(json messages_sent <with.json)" -lt $((items * (1 + 2 * 2 * 3))) ]
     run json aggregator_sent <without.json
     [ "$status" -ne 0 ]
 }
@@ -133,11 +133,11 @@ bench_is() {
 @test "train: a unit is a message to the clock, and two per table and server" {
     servers=2 tables=2
     psnode train mf -s $servers -n 2 -E 2 --set ratings=20000 -o json >mf.json
-    units=$(($(json rows 0 units <mf.json) + $(json rows 1 units <mf.json)))
+    items=$(($(json rows 0 items <mf.json) + $(json rows 1 items <mf.json)))
     sent=$(($(json messages_sent <mf.json) - $(json retries <mf.json)))
-    formula=$((units * (1 + 2 * tables * servers)))
-    [ "$units" = 40 ]
-    # Besides the units: the plan, its end, the evaluated model.
+    formula=$((items * (1 + 2 * tables * servers)))
+    [ "$items" = 40 ]
+    # Besides the items: the plan, its end, the evaluated model.
     [ "$sent" -ge $formula ]
     [ "$sent" -le $((formula * 5 / 4)) ]
     [ "$(json messages_saved <mf.json)" -gt "$sent" ]

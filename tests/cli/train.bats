@@ -152,15 +152,15 @@ refused() {
     [ "$(member ranks)" -eq 3 ]
     [ "$(member bytes_per_step)" -eq "$bytes" ]
     [ "$(member bytes_per_step_formula)" -eq "$bytes" ]
-    [[ $output = *'"algo":"ring_allreduce_3"'* ]]
+    [[ $output = *'"algo":"'*'/ring-allreduce-3.plan"'* ]]
     curve >"$work/own"
     expect_same_curve "$work/ring" "$work/own"
     train cartpole --algo "$plans/ring-allreduce.plan" -n 2 -E 1 -o json
     [ "$status" -eq 0 ]
     [ "$(member bytes_per_update)" = "$(member bytes_per_update_formula)" ]
-    refused 1 "would count rank 0 twice" lr "$work/rows" --algo "$plans/wrong-double.plan"
+    refused 1 "wrong-incomplete.plan, 3 ranks: " lr "$work/rows" --algo "$plans/wrong-incomplete.plan"
     printf 'broadcast ranks=2 chunks=1\nstep 0>1 c0 =\n' >"$work/b.plan"
-    refused 64 "training needs one for allreduce" lr "$work/rows" --algo "$work/b.plan"
+    refused 64 "b.plan is a plan for broadcast, not for allreduce" lr "$work/rows" --algo "$work/b.plan"
 }
 
 @test "the seed decides the order, and nothing else does" {

@@ -41,7 +41,7 @@ tune_a_rule() {
     for try in 1 2 3 4 5 6 7 8; do
         cp before.json costs.json
         tune broadcast -o json >out.json
-        [ "$(json rules <out.json)" != 1 ] || return 0
+        [ "$(json tuning_rules <out.json)" != 1 ] || return 0
     done
     echo "$try times no rule"
     return 1
@@ -51,12 +51,12 @@ tune_a_rule() {
     tune broadcast barrier --dry-run -o json >out.json
     [ "$(json rows '#' <out.json)" = 2 ]
     for field in op ranks bytes best best_us chosen chosen_us regret_percent \
-        predicted_us predicted_measured rule algos runs; do
+        predicted_us predicted_measured tuning_rule algos runs; do
         json rows 0 "$field" <out.json >/dev/null
     done
     for field in cases regret_worst_percent regret_median_percent \
-        ruled_worst_percent ruled_median_percent noise_median_percent \
-        error_median_percent error_p95_percent rules stored; do
+        tuned_worst_percent tuned_median_percent noise_median_percent \
+        error_median_percent error_p95_percent tuning_rules stored; do
         json "$field" <out.json >/dev/null
     done
     [ "$(json wire <out.json)" = ipc ]
@@ -89,16 +89,16 @@ tune_a_rule() {
 @test "rules are stored with their origin, and obeyed" {
     tune_a_rule
     [ "$(json stored <out.json)" = yes ]
-    [ "$(json rules <out.json)" = 1 ]
-    rule=$(json rows 0 rule <out.json)
+    [ "$(json tuning_rules <out.json)" = 1 ]
+    rule=$(json rows 0 tuning_rule <out.json)
     slow=$(json rows 0 chosen <out.json)
     [ "$rule" != "$slow" ]
     # the coefficients are still there
     [ "$(json wires ipc beta_us_per_byte <costs.json)" = 1 ]
-    [ "$(json rules ipc broadcast 0 algo <costs.json)" = "$rule" ]
-    [ "$(json rules ipc broadcast 0 instead <costs.json)" = "$slow" ]
-    [ "$(json rules ipc broadcast 0 ranks <costs.json)" = 4 ]
-    date=$(json rules ipc broadcast 0 tuning <costs.json)
+    [ "$(json tuning_rules ipc broadcast 0 algo <costs.json)" = "$rule" ]
+    [ "$(json tuning_rules ipc broadcast 0 instead <costs.json)" = "$slow" ]
+    [ "$(json tuning_rules ipc broadcast 0 ranks <costs.json)" = 4 ]
+    date=$(json tuning_rules ipc broadcast 0 tuning <costs.json)
     for field in cpu cores versions seed runs wire; do
         [ -n "$(json tunings "$date" "$field" <costs.json)" ]
     done
@@ -109,9 +109,9 @@ tune_a_rule() {
     grep -q '"op":"broadcast"' bench.jsonl
     run ! grep -q "\"op\":\"broadcast\",\"algo\":\"$rule\"" bench.jsonl
     run -0 "$COLLRUN" price broadcast -w ipc -n 4 -b 64 --why
-    [[ $output = *"uses $rule by rule of ${date:0:10}: at 64 it took "*"for $slow"* ]]
+    [[ $output = *"uses $rule by tuning rule of ${date:0:10}: at 64 it took "*"for $slow"* ]]
     run -0 "$COLLRUN" price broadcast -w ipc -n 4 -b 1K --why
-    [[ $output != *"by rule"* ]]
+    [[ $output != *"by tuning rule"* ]]
     # measured again, it is the choice of a call
     tune broadcast --dry-run -o json >again.json
     [ "$(json rows 0 chosen <again.json)" = "$rule" ]
@@ -130,7 +130,7 @@ tune_a_rule() {
     [ "$(json -l partial <cut.jsonl)" = true ]
     [ "$(json -l stored <cut.jsonl)" = yes ]
     # cases that were not measured are unchanged
-    [ -n "$(json rules ipc broadcast 0 algo <costs.json)" ]
+    [ -n "$(json tuning_rules ipc broadcast 0 algo <costs.json)" ]
     [ "$(json wires ipc beta_us_per_byte <costs.json)" = 1 ]
     [ "$(ls)" = "$(printf '%s\n' before.json costs.json cut.jsonl out.json said)" ]
 }
@@ -139,7 +139,7 @@ tune_a_rule() {
     tune broadcast -n 2,4 --dry-run --by ranks -o json >out.json
     [ "$(json rows '#' <out.json)" = 2 ]
     for field in wire ranks cases regret_median_percent regret_worst_percent \
-        regret_worst_at ruled_worst_percent noise_median_percent \
+        regret_worst_at tuned_worst_percent noise_median_percent \
         error_median_percent error_p95_percent error_worst_at; do
         [ -n "$(json rows 1 "$field" <out.json)" ]
     done
@@ -165,6 +165,18 @@ tune_a_rule() {
     [ "$(json rows 0 predicted_us <out.json)" != 64 ]
     [ -n "$(json wires ipc ranks 2 post_us <costs.json)" ]
     [ "$(json wires ipc beta_us_per_byte <costs.json)" != 1 ]
+}
+
+@test "--algo: listed algorithms and plan files are measured; no rule names a file" {
+    printf 'broadcast ranks=P chunks=1\nstep for i in 1..P-1: 0>i c0 =\n' >mine.plan
+    tune broadcast --algo mine.plan,chain --by algo -o json >out.json
+    grep -q '"algo":"mine.plan"' out.json
+    grep -q '"algo":"chain"' out.json
+    run ! grep -q '"mine' costs.json
+    run -64 tune broadcast --algo rign
+    sed 's/chunks/root=1 chunks/; s/0>i/1>(i+1)%P/' mine.plan >one.plan
+    run -64 tune broadcast --algo one.plan --dry-run
+    [[ $output = *"root"* ]]
 }
 
 @test "a file that cannot be written is an error" {

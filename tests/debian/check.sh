@@ -56,8 +56,9 @@ int main(void)
     return gw_algo_list(&count) && count > 30 ? 0 : 1;
 }
 END
+    as_user 'python3 -c "import gradwire; assert gradwire.Plan.make(\"allreduce\", \"ring\", 4).verify()"'
     say "remove"
-    inside sh -c 'apt-get purge -y -qq gradwire libgradwire1 libgradwire-dev' \
+    inside sh -c 'apt-get purge -y -qq gradwire python3-gradwire libgradwire1 libgradwire-dev' \
         >"$work/remove.log" 2>&1
     test -z "$(find "$root/usr" -name '*gradwire*' -print -quit)"
 }

@@ -3,7 +3,7 @@
 #
 # Random faults with oracles: a ring whose ops are checked against the
 # contributors reported with them, and a training on parameter servers whose
-# units are counted. Each has three controllers, and suffers kills, pauses,
+# items are counted. Each has three controllers, and suffers kills, pauses,
 # cuts, slow links and nodes, wrong clocks, full disks, joins and dying leaders.
 # The command fails if anything is lost or counted twice, or if the work stops.
 #

@@ -89,7 +89,7 @@ static const struct gw_ps_table_config counters = {
     .name = "counters", .width = 1, .updater = GW_PS_ADD};
 
 static const struct gw_ps_table_config item_rows = {
-    .name = "units", .width = 1, .updater = GW_PS_ADD, .group = ITEM_GROUP};
+    .name = "items", .width = 1, .updater = GW_PS_ADD, .group = ITEM_GROUP};
 
 uint64_t key_of(unsigned life, unsigned k)
 {

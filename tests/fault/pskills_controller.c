@@ -30,7 +30,7 @@ int controller_main(unsigned number)
         .directory = directory,
         .channel = {.node = FIRST_CONTROLLER + number,
                     .endpoint = addresses.own,
-                    .token = board->token}};
+                    .security.token = board->token}};
     enum gw_err err = gw__controller_start(&config, &controller, &why);
     while (!err) {
         apply_failpoint_command(&board->commands[number]);

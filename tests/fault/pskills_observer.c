@@ -64,7 +64,7 @@ void observer_start(unsigned servers)
     struct gw__session_config config = {.node = OBSERVER,
                                         .role = GW__OBSERVER,
                                         .endpoint = addresses.own,
-                                        .token = board->token,
+                                        .security.token = board->token,
                                         .controller_count = CONTROLLERS,
                                         .on_notification = on_notification};
     const struct gw__command routes = {

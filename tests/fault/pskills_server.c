@@ -51,8 +51,9 @@ static void obey(struct gw_ps_server *mine, uint64_t *down)
     uint64_t wanted = atomic_load(&process->down);
     for (unsigned node = 0; node < GW_PS_NODES; node++)
         if ((wanted ^ *down) >> node & 1)
-            gw_ps_server_link(mine, node,
-                              &(struct gw_ps_link){.down = wanted >> node & 1});
+            gw_ps_server_emulate_link(
+                mine, node,
+                &(struct gw_link_profile){.down = wanted >> node & 1});
     *down = wanted;
 }
 

@@ -43,8 +43,9 @@ static void *obey(void *context)
         uint64_t wanted = atomic_load(&board->workers[w->number].down);
         for (unsigned node = 0; node < GW_PS_NODES; node++)
             if ((wanted ^ down) >> node & 1)
-                gw_ps_link(w->ps, node,
-                           &(struct gw_ps_link){.down = wanted >> node & 1});
+                gw_ps_emulate_link(
+                    w->ps, node,
+                    &(struct gw_link_profile){.down = wanted >> node & 1});
         down = wanted;
         nap_us(2000);
     }

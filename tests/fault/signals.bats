@@ -75,3 +75,22 @@ part() {
 @test "a signal ends the runs of a script" {
     part runs | signals -r
 }
+
+# The supervisor is stopped, so that the signal comes while the script asks for
+# the end of its run: it has closed the file that it sources.
+@test "a signal at the end of a script ends its runs all the same" {
+    mkfifo rest answers
+    GRADWIRE_RUNS=$PWD/runs ringctl -c 'up 2 --name otter; source ./rest' \
+        >answers 3>&- &
+    local ringctl=$! supervisor
+    read -r <answers
+    supervisor=$(grep -o '"pid": *[0-9]*' runs/otter/run.json)
+    supervisor=${supervisor##*[!0-9]}
+    kill -STOP "$supervisor"
+    echo >rest
+    while readlink "/proc/$ringctl/fd/"* | grep -q 'rest$'; do :; done
+    kill -TERM "$ringctl"
+    wait "$ringctl" || :
+    kill -CONT "$supervisor"
+    timeout 100 tail --pid="$supervisor" -f /dev/null
+}

@@ -66,18 +66,23 @@ dismiss_cluster() {
     wait "$other" "$server" "$controller" || true
 }
 
-# The ports on which a process listens.
-ports_of() {
+# sockets_of PID STATE: the ports of a process's TCP sockets in a state of the kernel.
+sockets_of() {
     for fd in "/proc/$1/fd"/*; do
         inode=$(readlink "$fd") || continue
         [[ $inode = socket:* ]] || continue
         inode=${inode//[!0-9]/}
         while read -r port_hex; do
             echo $((16#$port_hex))
-        done < <(awk -v inode="$inode" '$4 == "0A" && $10 == inode {
+        done < <(awk -v inode="$inode" -v state="$2" '$4 == state && $10 == inode {
             print substr($2, 10)
         }' "/proc/$1/net/tcp")
     done
+}
+
+# The ports on which a process listens.
+ports_of() {
+    sockets_of "$1" 0A
 }
 
 # The peak memory is that without strangers: 150 MiB, and with a sanitizer also
@@ -208,14 +213,39 @@ have_met() {
     done <lanes.txt
 }
 
+# connected PID: its three ranks have two lanes and two notes each, and no door.
+connected() {
+    local rank
+    for rank in $(pgrep -P "$1"); do
+        [ "$(sockets_of "$rank" 01 | wc -l)" -eq 4 ] || return 1
+    done
+    [ "$(pgrep -cP "$1")" -eq 3 ]
+}
+
 rows_done() {
     [ "$(grep -c '"wrong":' bench.jsonl)" -ge "$1" ]
 }
 
 # The bench continues until all strangers have been there, and for one row more.
-@test "ranks over tcp: data of strangers are in no sum" {
-    sizes=$(printf ',64K%.0s' {1..64})
+# Only until they have met do ranks listen over tcp, and over ipc nowhere.
+@test "ranks over tcp: once they have met, no stranger can connect" {
     env --default-signal=INT "$COLLRUN" bench allreduce -n 3 --wire tcp \
+        --sizes 64K,64K --seconds 20s -o jsonl >bench.jsonl 2>bench.err </dev/null 3>&- &
+    bench=$!
+    pids+=("$bench")
+    until_true 60 connected "$bench"
+    for rank in $(pgrep -P "$bench"); do
+        [ -z "$(ports_of "$rank")" ]
+    done
+    kill -INT "$bench"
+    status=0
+    wait "$bench" || status=$?
+    [ "$status" = 130 ]
+}
+
+@test "ranks over zmq: data of strangers are in no sum" {
+    sizes=$(printf ',64K%.0s' {1..64})
+    env --default-signal=INT "$COLLRUN" bench allreduce -n 3 --wire zmq \
         --sizes "${sizes#,}" --seconds 1s -o jsonl \
         >bench.jsonl 2>bench.err </dev/null 3>&- &
     bench=$!

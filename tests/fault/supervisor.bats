@@ -208,7 +208,8 @@ go_on() {
     [ "$(processes orphan)" = 6 ]
     kill -KILL "$(supervisor_of orphan)"
     until_true 60 is_gone orphan
-    run -69 ringctl status
+    run -0 "$RINGCTL" status
+    [[ $output == *"state: died"* ]]
     ringctl up 3 --name orphan --keep
     ringctl expect alive==3
     ringctl down

@@ -82,7 +82,7 @@ server() {
 
 @test "a wrong interface is an error that lists the candidates" {
     lab_up 1 2
-    there="there are: eth0 $(address h0), eth0 $(address h0 6)"
+    there="use one of eth0 $(address h0), eth0 $(address h0 6)"
     for wrong in "--interface eth7" "--listen tcp://192.0.2.1:*" \
         "--interface 192.0.2.1" "--listen tcp://h1:7200"; do
         # shellcheck disable=SC2086 # an option and its value

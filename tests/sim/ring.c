@@ -14,10 +14,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void campaign_of(void *world, uint64_t seed,
+static void campaign_of(void *cluster, uint64_t seed,
                         struct gw__campaign *campaign)
 {
-    simcluster_campaign(world, seed, campaign);
+    simcluster_campaign(cluster, seed, campaign);
 }
 
 static void print(const struct simcluster *w, const struct seeds_sum *sum)

@@ -36,11 +36,11 @@ try() {
 
 # alone WORLD NODE...: each of them, beginning at every step of half a second.
 alone() {
-    local world=$1 at node
+    local cluster=$1 at node
     shift
     for node; do
         for ((at = 200; at < 700; at += step)); do
-            try "$world" "at ${at}ms pause $node for ${long}ms"
+            try "$cluster" "at ${at}ms pause $node for ${long}ms"
         done
     done
 }

@@ -124,6 +124,17 @@ nodes_are() {
         grep -q "^interface,$(address h1 6)," place.csv
 }
 
+@test "srun starts ranks in Python, which find each other over the hosts" {
+    /usr/bin/python3 -c 'import numpy' 2>/dev/null || skip "NumPy is not installed"
+    root=$(realpath "$BATS_TEST_DIRNAME/../..")
+    here env PYTHONPATH="$root/lib/python" GRADWIRE_LIBRARY="$BUILD/libgradwire.so" \
+        PYTHONDONTWRITEBYTECODE=1 \
+        srun -N 3 -n 4 /usr/bin/python3 "$root/tests/python/programs/hello.py" >hello.txt
+    sort hello.txt
+    [ "$(sort hello.txt | tr '\n' ' ')" = \
+        "rank 0 of 4: 6 rank 1 of 4: 6 rank 2 of 4: 6 rank 3 of 4: 6 " ]
+}
+
 # step NAME OPTION... COMMAND: a step of the allocation that continues after any
 # loss of nodes (-k) and tasks (-K0).
 step() {

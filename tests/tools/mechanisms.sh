@@ -117,14 +117,14 @@ printf '%-24s %5s %6s\n' mechanism count budget
 check transports 9
 check shm_data_paths 2
 check wire_formats 13
-check address_exchanges 9
-check event_loops 25
+check address_exchanges 8
+check event_loops 24
 check supervisors 5
 check plan_simulators 1
 check event_heaps 1
-check cost_models 4
-check link_field_structs 3
-check key_file_configurations 11
+check cost_models 1
+check link_field_structs 1
+check key_file_configurations 6
 check private_headers 37
 check window_executors 1
 exit $missed

@@ -28,7 +28,7 @@ struct gw__control_channel_config channel_config(unsigned node,
                                                .incarnation_high = node,
                                                .incarnation_low = 1,
                                                .endpoint = endpoint,
-                                               .token = CHANNEL_TOKEN};
+                                               .security.token = CHANNEL_TOKEN};
 }
 
 struct gw__control_channel *

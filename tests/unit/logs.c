@@ -58,7 +58,7 @@ void logs_open_profiles(struct logs *logs)
                          GW_OK);
 }
 
-void logs_set_links(struct logs *logs, struct gw__link_profile profile)
+void logs_set_links(struct logs *logs, struct gw_link_profile profile)
 {
     for (unsigned to = 0; to < logs->count; to++)
         for (unsigned from = 0; from < logs->count; from++)
@@ -132,20 +132,20 @@ void logs_open(struct logs *logs, unsigned i)
     for (unsigned j = 0; j < logs->count; j++)
         addresses[j] = logs->addresses[j];
     logs_path(logs, i, path);
-    const struct gw__raft_log_config config = {.index = i,
-                                               .count = logs->count,
-                                               .addresses = addresses,
-                                               .directory = path,
-                                               .key_file = key,
-                                               .profiles = logs->profiles[i],
-                                               .nodes = nodes,
-                                               .token = LOGS_TOKEN,
-                                               .election_ms = 150,
-                                               .heartbeat_ms = 30,
-                                               .context = one,
-                                               .on_entry = on_entry,
-                                               .on_snapshot = on_snapshot,
-                                               .on_leader = on_leader};
+    const struct gw__raft_log_config config = {
+        .index = i,
+        .count = logs->count,
+        .addresses = addresses,
+        .directory = path,
+        .security = {LOGS_TOKEN, key, false},
+        .profiles = logs->profiles[i],
+        .nodes = nodes,
+        .election_ms = 150,
+        .heartbeat_ms = 30,
+        .context = one,
+        .on_entry = on_entry,
+        .on_snapshot = on_snapshot,
+        .on_leader = on_leader};
     memset(&one->sight, 0, sizeof one->sight);
     one->sight.leader = logs->count;
     enum gw_err err = gw__raft_log_open(&config, &one->log, &why);

@@ -51,7 +51,7 @@ void logs_begin(struct logs *logs, unsigned count);
 void logs_secure(struct logs *logs);
 /* Gives all links a profile. Call it before the logs are opened. */
 void logs_open_profiles(struct logs *logs);
-void logs_set_links(struct logs *logs, struct gw__link_profile profile);
+void logs_set_links(struct logs *logs, struct gw_link_profile profile);
 /* Closes all open logs, and removes the directory. */
 void logs_end(struct logs *logs);
 /* "DIRECTORY/INDEX". */

@@ -16,7 +16,7 @@ struct gw__messenger_config messenger_config(const char *wire, unsigned node)
                                          .incarnation_high = node,
                                          .incarnation_low = 1,
                                          .wire = wire,
-                                         .token = MESSENGER_TOKEN};
+                                         .security.token = MESSENGER_TOKEN};
 }
 
 struct gw__messenger *messenger_open(struct gw__messenger_config config)

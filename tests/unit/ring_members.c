@@ -28,7 +28,7 @@ struct member_process *member_process(const struct ring_members *members,
 static void endpoint_of(const struct ring_members *members, unsigned node,
                         char out[80])
 {
-    snprintf(out, 80, "ipc://@gw-crew-%" PRIx64 "-%u", members->token, node);
+    snprintf(out, 80, "ipc://@gw-members-%" PRIx64 "-%u", members->token, node);
 }
 
 /* ---- the supervisor ---- */
@@ -77,7 +77,7 @@ static void start_controller(struct ring_members *members)
         .directory = members->directory,
         .channel = {.node = MEMBERS_CONTROLLER,
                     .endpoint = endpoint,
-                    .token = members->token}};
+                    .security.token = members->token}};
     enum gw_err err = gw__controller_start(&config, &members->controller, &why);
     ck_assert_msg(err == GW_OK, "controller: %s", why.text);
 }
@@ -90,7 +90,7 @@ static void start_supervisor(struct ring_members *members)
         .node = MEMBERS_SUPERVISOR,
         .role = GW__OBSERVER,
         .endpoint = endpoint,
-        .token = members->token,
+        .security.token = members->token,
         .controller_count = 1,
         .controllers = {{MEMBERS_CONTROLLER, controller}},
         .context = members,
@@ -113,7 +113,7 @@ static void make_directory(struct ring_members *members)
     bool made = false;
     for (unsigned i = 0; i < 2 && !made; i++) {
         snprintf(members->directory, sizeof members->directory,
-                 "%s/gw-crew-XXXXXX", roots[i]);
+                 "%s/gw-members-XXXXXX", roots[i]);
         made = mkdtemp(members->directory);
     }
     ck_assert(made);

@@ -57,6 +57,7 @@ struct member_process {
     _Atomic unsigned lives;    /* number of times it has joined */
     uint64_t first_op;         /* of the newest life */
     struct gw_ring_status status;
+    unsigned hops;                   /* between threads, in the last recovery */
     uint64_t events[GW_EVENT_KINDS]; /* emitted in the newest life */
     uint64_t reported_dead;          /* nodes that its events reported dead */
     char text[600];

@@ -4,6 +4,8 @@
  */
 #include "ring_members.h"
 
+#include <ring/ring_parts.h>
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -150,9 +152,9 @@ static enum gw_err join(struct ring_members *members, struct gw_ring **ring,
 {
     static struct gw_sink events = {.emit = count_event};
     char endpoint[80], controller[80];
-    snprintf(endpoint, sizeof endpoint, "ipc://@gw-crew-%llx-%u",
+    snprintf(endpoint, sizeof endpoint, "ipc://@gw-members-%llx-%u",
              (unsigned long long)members->token, members->number);
-    snprintf(controller, sizeof controller, "ipc://@gw-crew-%llx-%d",
+    snprintf(controller, sizeof controller, "ipc://@gw-members-%llx-%d",
              (unsigned long long)members->token, MEMBERS_CONTROLLER);
     const struct gw_ring_config config = {
         .node = members->plan.any && members->number >= members->plan.members
@@ -200,7 +202,7 @@ static enum gw_err work(struct ring_members *members, struct gw_ring *ring,
 
 static enum gw_err live(struct ring_members *members, struct gw_error *why)
 {
-    const struct gw_ring_link slow = {.rate = members->plan.rate};
+    const struct gw_link_profile slow = {.rate = members->plan.rate};
     struct member_process *process = member_process(members, members->number);
     struct gw_ring *ring;
     atomic_store(&process->state, PROCESS_JOINING);
@@ -218,6 +220,7 @@ static enum gw_err live(struct ring_members *members, struct gw_error *why)
     atomic_store(&process->state, PROCESS_MEMBER);
     err = work(members, ring, why);
     gw_ring_status(ring, &process->status);
+    process->hops = ring->hops;
     if (!err && atomic_load(&process->state) == PROCESS_MEMBER)
         atomic_store(&process->state, PROCESS_DONE);
     while (!err && !atomic_load(&members->shared->released))

@@ -116,9 +116,11 @@ void scene_feed_losses(unsigned count)
 void scene_draw_all(int width, int height)
 {
     for (unsigned page = 0; page < PAGES; page++)
-        for (int help = 0; help < 2; help++) {
+        for (int help = 0; help < 3; help++) {
             scene.view.page = (enum page)page;
-            scene.view.help = help;
+            scene.view.help = help == 1;
+            scene.view.explain = help == 2;
             scene_draw(width, height);
         }
+    scene.view.help = scene.view.explain = false;
 }

@@ -36,7 +36,7 @@ void scene_feed_failure(void);
 void scene_feed_losses(unsigned count);
 
 void scene_draw(int width, int height);
-/* Every page, with and without help. */
+/* Every page, without and with the keys, and explained. */
 void scene_draw_all(int width, int height);
 /* Whether the last picture contains the text. */
 bool scene_shows(const char *text);

@@ -157,8 +157,12 @@ void scripted_report(struct scripted_node *scripted, const char *format, ...)
     va_list args;
     va_start(args, format);
     pthread_mutex_lock(&scripted->lock);
-    while (scripted->held)
+    while (scripted->held) {
+        scripted->waits = true;
+        pthread_cond_broadcast(&scripted->changed);
         pthread_cond_wait(&scripted->changed, &scripted->lock);
+    }
+    scripted->waits = false;
     if (scripted->count < SCRIPTED_LINES)
         vsnprintf(scripted->lines[scripted->count++], SCRIPTED_LINE, format,
                   args);
@@ -283,5 +287,15 @@ void scripted_hold(struct scripted_node *scripted, bool held)
     pthread_mutex_lock(&scripted->lock);
     scripted->held = held;
     pthread_cond_broadcast(&scripted->changed);
+    pthread_mutex_unlock(&scripted->lock);
+}
+
+void scripted_block(struct scripted_node *scripted)
+{
+    scripted_hold(scripted, true);
+    scripted_run(scripted, "say held");
+    pthread_mutex_lock(&scripted->lock);
+    while (!scripted->waits)
+        pthread_cond_wait(&scripted->changed, &scripted->lock);
     pthread_mutex_unlock(&scripted->lock);
 }

@@ -32,7 +32,8 @@ struct scripted_node {
     unsigned node;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool held; /* the driver's thread waits in on_notify */
+    bool held; /* the driver's thread waits in its next report */
+    bool waits; /* ... and is there */
     unsigned count, read;
     char lines[SCRIPTED_LINES][SCRIPTED_LINE];
     unsigned turns;
@@ -63,5 +64,7 @@ void scripted_report(struct scripted_node *scripted, const char *format, ...)
     GW_PRINTF(2, 3);
 /* While held, the driver's thread blocks in its next report. */
 void scripted_hold(struct scripted_node *scripted, bool held);
+/* Holds it, and returns when its thread blocks: in the report "held". */
+void scripted_block(struct scripted_node *scripted);
 
 #endif

@@ -31,6 +31,7 @@ static void begin(void)
         .bytes_min = 1 << 10,
         .bytes_max = 1 << 20,
         .factor = 4,
+        .repeats = 1,
     };
 }
 
@@ -138,7 +139,6 @@ START_TEST(largest_size_does_not_wrap)
     bench.factor = 1 << 20;
     ck_assert_int_eq(bench_list(&bench, "broadcast", &why), GW_OK);
     ck_assert_uint_eq(bench.case_count, 1);
-    free(bench.cases); /* the next call makes a new list */
     bench.bytes_min = bench.bytes_max = UINT64_MAX / 2;
     ck_assert_int_eq(bench_list(&bench, "broadcast", &why), GW_EINVAL);
     ck_assert_ptr_nonnull(strstr(why.text, "bytes is too large"));
@@ -168,7 +168,7 @@ START_TEST(what_is_refused)
     refused("allreduse", "did you mean");
     bench.algo = "rign";
     refused("allreduce", "rign");
-    refused("all", "no collective has an algorithm \"rign\" for so many ranks");
+    refused("all", "no collective has an algorithm \"rign\"; \"collrun list\"");
     bench.algo = "neighbor";
     bench.ranks = 5;
     refused("allgather", "allgather neighbor does not support 5 ranks");
@@ -205,7 +205,7 @@ static void catch_stdout(void (*body)(void))
 static void report_some(void)
 {
     struct bench_table table;
-    bench.case_count = 2;
+    bench.case_count = bench.end = 2;
     ck_assert_int_eq(bench_table_begin(&table, &bench, &why), GW_OK);
     for (unsigned rank = 4; rank-- > 0;) {
         struct bench_report report = {
@@ -250,6 +250,81 @@ START_TEST(rows_wait_for_every_rank)
 }
 END_TEST
 
+/* ---- repeats ---- */
+
+/* The processes of two runs start three times; the last start is interrupted
+ * before the second run. */
+static void report_repeats(void)
+{
+    static const double times[] = {10, 40, 20};
+    struct bench_table table;
+    ck_assert_int_eq(bench_table_begin(&table, &bench, &why), GW_OK);
+    for (unsigned repeat = 0; repeat < 3; repeat++)
+        for (unsigned run = 0; run < 2; run++) {
+            ck_assert(bench_next_run(&bench));
+            ck_assert_uint_eq(bench.ranks, run ? 3 : 2);
+            ck_assert_uint_eq(bench.begin, run);
+            ck_assert_uint_eq(bench.end, run + 1);
+            for (unsigned rank = 0; rank < bench.ranks; rank++) {
+                const struct bench_report report = {.index = run,
+                                                    .time_us = times[repeat],
+                                                    .p50_us = times[repeat] / 2,
+                                                    .p99_us = rank};
+                if (repeat < 2 || run == 0)
+                    bench_table_add(&table, rank, &report);
+            }
+            ck_assert_uint_eq(table.rows, repeat == 2);
+            if (run == 1)
+                ck_assert(!bench_next_run(&bench));
+        }
+    gw_fail(&why, GW_EINTR, "interrupted");
+    bench_table_end(&table, &why);
+}
+
+START_TEST(rows_have_medians_of_repeats)
+{
+    const struct bench_runs runs = {
+        .ranks = {2, 3}, .ranks_count = 2, .wires = {"tcp"}, .wires_count = 1};
+    bench.bytes_max = bench.bytes_min;
+    bench.algo = "ring";
+    bench.repeats = 3;
+    common.output = "jsonl";
+    ck_assert_int_eq(bench_runs_list(&runs, &bench, "allreduce", &why), GW_OK);
+    catch_stdout(report_repeats);
+    ck_assert_ptr_nonnull(strstr(caught, "\"time_us\":20,"));
+    ck_assert_ptr_nonnull(strstr(caught, "\"ranks\":2,\"p50_us\":10,"));
+    ck_assert_ptr_nonnull(strstr(caught, "\"repeats\":3,\"time_min_us\":10,"
+                                         "\"time_max_us\":40,"
+                                         "\"spread_us\":10,"));
+    ck_assert_ptr_nonnull(strstr(caught, "\"repeats\":2,\"time_min_us\":10,"
+                                         "\"time_max_us\":40,"
+                                         "\"spread_us\":15,"));
+    ck_assert_ptr_nonnull(strstr(caught, "\"ranks\":3,\"p50_us\":12.5,"));
+    free(caught);
+}
+END_TEST
+
+START_TEST(lists_of_runs)
+{
+    struct bench_runs runs;
+    ck_assert_int_eq(bench_runs_parse(&runs, "4,2,4", "tcp,shm,tcp", &why),
+                     GW_OK);
+    ck_assert_uint_eq(runs.ranks_count, 2);
+    ck_assert_uint_eq(runs.ranks[1], 2);
+    ck_assert_uint_eq(runs.wires_count, 2);
+    ck_assert_str_eq(runs.wires[0], "tcp");
+    ck_assert_int_eq(
+        bench_runs_parse(&runs, NULL, "shm,ipc,tcp,zmq,verbs", &why), GW_OK);
+    ck_assert_uint_eq(runs.wires_count, BENCH_WIRES);
+    ck_assert_str_eq(runs.wires[BENCH_WIRES - 1], "verbs");
+    ck_assert_int_eq(bench_runs_parse(&runs, NULL, NULL, &why), GW_OK);
+    ck_assert_uint_eq(runs.ranks_count + runs.wires_count, 0);
+    ck_assert_int_eq(bench_runs_parse(&runs, "2", "shm,", &why), GW_EINVAL);
+    ck_assert_ptr_nonnull(strstr(why.text, "not \"shm,\""));
+    ck_assert_int_eq(bench_runs_parse(&runs, "0", NULL, &why), GW_EINVAL);
+}
+END_TEST
+
 Suite *suite_bench(void)
 {
     Suite *suite = suite_create("bench");
@@ -270,6 +345,8 @@ Suite *suite_bench(void)
     TCase *rows = tcase_create("rows");
     tcase_add_checked_fixture(rows, begin, end);
     tcase_add_test(rows, rows_wait_for_every_rank);
+    tcase_add_test(rows, rows_have_medians_of_repeats);
+    tcase_add_test(rows, lists_of_runs);
     suite_add_tcase(suite, rows);
     return suite;
 }

@@ -48,7 +48,7 @@ START_TEST(faults_of_a_link_add_up_and_end_on_their_own)
 {
     read("drop 0>1 0.1 for 10ms\ndrop *>* 0.2\ndelay 0|1 2ms..5ms for 30ms\n"
          "at 20ms cut 0>1\nat 40ms heal\n");
-    struct gw_ring_link link = fault_link(&edges, 3, 0, 1);
+    struct gw_link_profile link = fault_link(&edges, 3, 0, 1);
     ck_assert_uint_eq(link.loss_ppm, 300000);
     ck_assert_uint_eq(link.delay_us, 2000);
     ck_assert_uint_eq(link.jitter_us, 3000);

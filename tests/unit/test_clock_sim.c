@@ -146,7 +146,7 @@ START_TEST(asp_adds_up_paces)
     play_run(&r, 1);
     play_expect_close((double)play_result.items /
                           ((double)play_result.ended_ns / 1e9),
-                      3.25, 0.01, "units a second");
+                      3.25, 0.01, "items a second");
 }
 END_TEST
 

@@ -7,7 +7,9 @@
 #include "coll/comm.h"
 #include "edge.h"
 #include "key_file.h"
-#include "wire/zmq/zmq_wire.h"
+#include "wire/socket/socket_wire.h"
+
+#include <gradwire/request.h>
 
 #include <check.h>
 #include <string.h>
@@ -17,21 +19,18 @@
 /* Far more than a link buffers. */
 enum { LARGE = 24 << 20, TIMEOUT_MS = 4000 };
 
-/* With a key, over tcp, large slices move only during calls of their rank. A
- * loopback socket would buffer megabytes, a network does not; hence the small
- * buffer. */
+/* Over tcp slices move only during calls of their rank. A loopback socket would
+ * buffer megabytes, a network does not; hence the small buffer. */
 static void shrink_buffers(struct gw_comm *comm)
 {
-    const struct gw__zmq *zmq = gw__zmq_of(comm->wire);
+    const struct gw__socket *s = gw__socket_of(comm->wire);
     int room = 64 << 10;
     for (unsigned r = 0; r < comm->size; r++) {
-        const struct gw__stream *stream = zmq->links[r].stream;
-        if (!stream)
+        if (r == gw_comm_rank(comm))
             continue;
-        MUST(setsockopt(stream->fd, SOL_SOCKET, SO_SNDBUF, &room,
-                        sizeof room) == 0);
-        MUST(setsockopt(stream->fd, SOL_SOCKET, SO_RCVBUF, &room,
-                        sizeof room) == 0);
+        int fd = s->links[r].lanes[0].fd;
+        MUST(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room) == 0);
+        MUST(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room) == 0);
     }
 }
 
@@ -122,6 +121,42 @@ START_TEST(polling_is_enough)
         on_wire(_i, 2, TIMEOUT_MS, poll_both, NULL);
     else
         on_keyed_tcp(poll_both);
+}
+END_TEST
+
+/* Rank 0 waits in vain until its time is over, which permits rank 1 to begin.
+ * From the second round on the call is prepared: the fast path. */
+static void wait_with_a_limit(struct gw_comm *comm, void *context)
+{
+    struct gw_comm *other = twin_of(comm);
+    int32_t mine = 3, sum = 0, permit = 1;
+    struct gw_call call = {.collective = GW_ALLREDUCE,
+                           .in = &mine,
+                           .out = &sum,
+                           .count = 1,
+                           .type = GW_I32};
+    (void)context;
+    for (unsigned round = 0; round < 3; round++) {
+        struct gw_request *request;
+        sum = 0;
+        if (gw_comm_rank(comm) == 0) {
+            MUST(gw_run_for(comm, &call, 0, &request) == GW_PENDING);
+            MUST(gw_wait_for(&request, 1000) == GW_PENDING);
+            MUST(gw_send(other, &permit, 1, GW_I32, 1) == GW_OK);
+            MUST(gw_wait_for(&request, PATIENCE_NS) == GW_OK);
+        } else {
+            MUST(gw_recv(other, &permit, 1, GW_I32, 0) == GW_OK);
+            MUST(gw_run_for(comm, &call, PATIENCE_NS, &request) == GW_OK);
+        }
+        MUST(!request && sum == 6);
+        MUST(gw_wait_for(&request, 0) == GW_OK);
+    }
+    gw_comm_destroy(&other);
+}
+
+START_TEST(a_limit_ends_the_wait_and_not_the_call)
+{
+    on_wire(_i, 2, TIMEOUT_MS, wait_with_a_limit, NULL);
 }
 END_TEST
 
@@ -230,6 +265,8 @@ Suite *suite_coll_progress(void)
     tcase_add_loop_test(tcase, ranks_that_wait_crosswise_get_on, 0, WIRES);
     tcase_add_test(tcase, with_a_key_they_make_progress_too);
     tcase_add_loop_test(tcase, polling_is_enough, 0, WIRES + 1);
+    tcase_add_loop_test(tcase, a_limit_ends_the_wait_and_not_the_call, 0,
+                        WIRES);
     tcase_add_loop_test(tcase, calls_of_both_are_in_progress_at_once, 0, WIRES);
     tcase_add_loop_test(tcase, an_error_of_one_is_an_error_of_both, 0, WIRES);
     tcase_add_test(tcase, eight_are_the_most);

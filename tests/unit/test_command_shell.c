@@ -133,11 +133,12 @@ END_TEST
 
 START_TEST(each_line_is_a_document_of_its_own)
 {
+    setenv("GRADWIRE_CALIBRATION", "/no/such/file", 1);
     struct tool_result r =
         tool_run(&painter, "-o json " LINES "paint,fail paint,fail");
     static const char document[] =
-        "{\"schema\":\"painter paint\",\"version\":\"" GW_VERSION
-        "\",\"partial\":false,\"status\":1,\"code\":\"GW_ELOST\",\"error\":"
+        "\"calibration_date\":null},\"partial\":false,\"status\":1,\"code\":"
+        "\"GW_ELOST\",\"error\":"
         "\"script:2: no paint\"}\n{\"schema\":\"painter paint\",";
     ck_assert_int_eq(r.status, 1);
     const char *at = strstr(r.out, document);
@@ -145,6 +146,7 @@ START_TEST(each_line_is_a_document_of_its_own)
     ck_assert_ptr_nonnull(strstr(r.err, "painter: script:2: no paint\n"));
     ck_assert_ptr_nonnull(strstr(r.err, "painter: script:3: no paint\n"));
     ck_assert_ptr_null(strstr(at + sizeof document, "script:2"));
+    ck_assert_ptr_nonnull(strstr(at, "\"command\":\"painter paint fail\""));
 }
 END_TEST
 

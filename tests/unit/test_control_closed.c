@@ -251,10 +251,10 @@ START_TEST(an_open_network_needs_a_key_or_a_word)
     struct gw__control_channel_config config =
         channel_config(0, "tcp://192.0.2.1:*");
     expect_closed(config, GW_EINVAL, "is open to the network");
-    config.insecure = true;
+    config.security.insecure = true;
     expect_closed(config, GW_EUNREACH, "cannot listen at");
-    config.insecure = false;
-    config.key_file = file.path;
+    config.security.insecure = false;
+    config.security.key_file = file.path;
     expect_closed(config, GW_EUNREACH, "cannot listen at");
 }
 END_TEST
@@ -329,7 +329,7 @@ static struct gw__control_channel *open_with(unsigned node, const char *key)
     static const char *const names[] = {"0", "1", "2", "3"};
     struct gw__control_channel_config config =
         channel_config(node, channel_name(names[node]));
-    config.key_file = key;
+    config.security.key_file = key;
     return channel_open(config);
 }
 
@@ -340,7 +340,7 @@ START_TEST(a_shared_key_lets_in)
     struct gw__control_channel_config config =
         channel_config(0, "tcp://127.0.0.2:*");
     for (config.node = 0; config.node < 2; config.node++) {
-        config.key_file = file.path;
+        config.security.key_file = file.path;
         set.channels[config.node] = channel_open(config);
     }
     channel_set_know(&set);
@@ -382,9 +382,9 @@ START_TEST(a_bad_key_file_opens_nothing)
     struct key_file file = key_file_make(0644);
     struct gw__control_channel_config config =
         channel_config(0, channel_name("key"));
-    config.key_file = file.path;
+    config.security.key_file = file.path;
     expect_closed(config, GW_EINVAL, "(mode 0644); run chmod 600 on it");
-    config.key_file = "/nonexistent/key";
+    config.security.key_file = "/nonexistent/key";
     expect_closed(config, GW_EINVAL,
                   "control channel: key file /nonexistent/key: No such");
 }

@@ -5,7 +5,6 @@
  */
 #include "channel_set.h"
 
-#include <base/link_profile.h>
 #include <wire/control_channel/control_channel_parts.h>
 
 #include <stdio.h>
@@ -52,7 +51,7 @@ START_TEST(a_delay_keeps_back)
     struct channel_set set;
     struct gw__link_profiles *profiles = open_emulated(&set);
     gw__link_profiles_set(profiles, 0,
-                          &(struct gw__link_profile){.delay_us = 30000});
+                          &(struct gw_link_profile){.delay_us = 30000});
     uint64_t sent = gw_now_ns();
     channel_send(set.channels[0], 1, "a");
     channel_send(set.channels[0], 1, "b");
@@ -72,15 +71,14 @@ START_TEST(a_cut_link_delivers_nothing)
 {
     struct channel_set set;
     struct gw__link_profiles *profiles = open_emulated(&set);
-    gw__link_profiles_set(profiles, 0,
-                          &(struct gw__link_profile){.down = true});
+    gw__link_profiles_set(profiles, 0, &(struct gw_link_profile){.down = true});
     for (unsigned i = 0; i < 5; i++)
         channel_send(set.channels[0], 1, "lost");
     await_fates(&set, 5);
     ck_assert_uint_eq(
         gw__control_channel_counts(set.channels[1])->dropped_by_profile, 5);
     gw__link_profiles_set(profiles, 0,
-                          &(struct gw__link_profile){.down = false});
+                          &(struct gw_link_profile){.down = false});
     channel_send(set.channels[0], 1, "healed");
     channel_expect(set.channels[1], 0, "healed");
     channel_set_close(&set);
@@ -93,20 +91,19 @@ START_TEST(a_change_takes_or_frees_what_is_kept_back)
 {
     struct channel_set set;
     struct gw__link_profiles *profiles = open_emulated(&set);
-    const struct gw__link_profile slow = {.delay_us = 3600000000U};
+    const struct gw_link_profile slow = {.delay_us = 3600000000U};
     gw__link_profiles_set(profiles, 0, &slow);
     channel_send(set.channels[0], 1, "a");
     channel_send(set.channels[0], 1, "b");
     await_fates(&set, 2);
     gw__link_profiles_set(profiles, 0,
-                          &(struct gw__link_profile){.down = false});
+                          &(struct gw_link_profile){.down = false});
     channel_expect(set.channels[1], 0, "a");
     channel_expect(set.channels[1], 0, "b");
     gw__link_profiles_set(profiles, 0, &slow);
     channel_send(set.channels[0], 1, "taken");
     await_fates(&set, 1);
-    gw__link_profiles_set(profiles, 0,
-                          &(struct gw__link_profile){.down = true});
+    gw__link_profiles_set(profiles, 0, &(struct gw_link_profile){.down = true});
     channel_expect_none(set.channels[1]);
     ck_assert_uint_eq(
         gw__control_channel_counts(set.channels[1])->dropped_by_profile, 1);
@@ -123,7 +120,7 @@ START_TEST(a_slow_link_is_a_bounded_queue)
     static const unsigned char block[BLOCK];
     struct channel_set set;
     struct gw__link_profiles *profiles = open_emulated(&set);
-    gw__link_profiles_set(profiles, 0, &(struct gw__link_profile){.rate = 1});
+    gw__link_profiles_set(profiles, 0, &(struct gw_link_profile){.rate = 1});
     for (unsigned i = 0; i < SENDS; i++)
         ck_assert_int_eq(
             gw__control_channel_send(set.channels[0], 1, block, BLOCK), GW_OK);
@@ -142,7 +139,7 @@ START_TEST(chance_loses_its_share)
     struct channel_set set;
     struct gw__link_profiles *profiles = open_emulated(&set);
     gw__link_profiles_set(profiles, 0,
-                          &(struct gw__link_profile){.loss_ppm = 500000});
+                          &(struct gw_link_profile){.loss_ppm = 500000});
     const struct gw__control_channel_counts *counts =
         gw__control_channel_counts(set.channels[1]);
     for (unsigned i = 0; i < SENDS; i++)

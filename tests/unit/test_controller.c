@@ -220,7 +220,7 @@ static struct gw__control_channel *speak(struct gw__id life,
         .incarnation_high = life.high,
         .incarnation_low = life.low,
         .endpoint = endpoint,
-        .token = 1};
+        .security.token = 1};
     struct gw__control_channel *channel;
     struct gw_error why = {0};
     ck_assert_msg(gw__control_channel_open(&config, &channel, &why) == GW_OK,

@@ -186,6 +186,25 @@ START_TEST(an_old_file_has_no_prices)
 }
 END_TEST
 
+START_TEST(old_names_of_coefficients_are_read)
+{
+    struct gw_wire_costs costs;
+    bool measured;
+    FILE *file = fopen(path, "we");
+    ck_assert_ptr_nonnull(file);
+    fputs("{\"wires\":{\"shm\":{\"ranks\":{\"4\":{\"lend_us\":1.5,"
+          "\"meet_us\":2.5,\"look_us\":3.5}}}}}",
+          file);
+    fclose(file);
+    gw_costs_among("shm", 4, &costs, &measured);
+    double sum = 0;
+    for (unsigned i = 0; gw_coefficient_name(i, NULL); i++)
+        sum += costs.coefficients[i];
+    ck_assert_uint_eq(costs.fitted_ranks, 4);
+    ck_assert_double_eq(sum, 7.5);
+}
+END_TEST
+
 /* The lines of a cost breakdown add up to the cost that the choice used. */
 START_TEST(a_cost_breakdown_adds_up)
 {
@@ -229,6 +248,7 @@ Suite *suite_cost_model(void)
     tcase_add_test(cases, prices_are_found_in_spite_of_outliers);
     tcase_add_test(cases, other_numbers_of_ranks_lie_between);
     tcase_add_test(cases, an_old_file_has_no_prices);
+    tcase_add_test(cases, old_names_of_coefficients_are_read);
     tcase_add_test(cases, a_cost_breakdown_adds_up);
     suite_add_tcase(suite, cases);
     return suite;

@@ -109,7 +109,7 @@ END_TEST
  * reduction and once for the distribution. */
 START_TEST(links_have_profiles)
 {
-    const struct gw__link_profile slow = {.delay_us = 5000};
+    const struct gw_link_profile slow = {.delay_us = 5000};
     struct elastic_ring ring = ring_of(ring_wires[_i], 3);
     struct share shares[RING_MOST];
     ck_assert_int_eq(gw__link_profiles_new(1, &ring.profiles, NULL), GW_OK);

@@ -41,12 +41,12 @@ END_TEST
 
 START_TEST(it_fails_at_the_requested_time)
 {
-    arm("ring.meet=error@2");
+    arm("ring.connect=error@2");
     ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_CONNECT), GW_OK);
     ck_assert_int_eq(gw__failpoint_err(GW__AT_PS_LOG), GW_OK);
     ck_assert_int_ne(gw__failpoint_err(GW__AT_RING_CONNECT), GW_OK);
     ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_CONNECT), GW_OK);
-    arm("ring.meet=error@2+, ps.log=error");
+    arm("ring.connect=error@2+, ps.log=error");
     for (unsigned i = 1; i <= 4; i++)
         ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_CONNECT) == GW_OK,
                          i < 2);
@@ -82,6 +82,22 @@ START_TEST(it_dies)
 }
 END_TEST
 
+START_TEST(the_old_names_are_accepted)
+{
+    static const struct {
+        const char *name;
+        enum gw__failpoint point;
+    } old[] = {{"ring.meet", GW__AT_RING_CONNECT},
+               {"ring.met", GW__AT_RING_CONNECTED},
+               {"copy.give", GW__AT_COPY_SEND},
+               {"copy.piece", GW__AT_COPY_BLOCK},
+               {"ps.closing", GW__AT_PS_ROUND_COMMIT}};
+    for (unsigned i = 0; i < sizeof old / sizeof *old; i++)
+        ck_assert_int_eq(gw__failpoint_find(old[i].name), old[i].point);
+    ck_assert_int_eq(gw__failpoint_find("ring.mee"), GW__FAILPOINTS);
+}
+END_TEST
+
 START_TEST(it_counts)
 {
     static _Atomic uint32_t counts[GW__FAILPOINTS];
@@ -98,13 +114,15 @@ END_TEST
 START_TEST(what_is_none_is_refused)
 {
     static const char *const texts[] = {
-        "ring.meet",           "what=kill",        "ring.meet=",
-        "ring.meet=kil",       "ring.meet=kill@",  "ring.meet=kill@0",
-        "ring.meet=pause",     "ring.meet=pause:", "ring.meet=pause:0",
-        "ring.meet=kill@2x",   "ring.begun=error", "ring.meet=pause:-1",
-        "ring.meet=kill@1 x=y"};
+        "ring.connect",           "what=kill",
+        "ring.connect=",          "ring.connect=kil",
+        "ring.connect=kill@",     "ring.connect=kill@0",
+        "ring.connect=pause",     "ring.connect=pause:",
+        "ring.connect=pause:0",   "ring.connect=kill@2x",
+        "ring.begun=error",       "ring.connect=pause:-1",
+        "ring.connect=kill@1 x=y"};
     struct gw_error why;
-    arm("ring.meet=error");
+    arm("ring.connect=error");
     for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
         ck_assert_msg(gw__failpoints_arm(texts[i], &why) == GW_EINVAL, "%s",
                       texts[i]);
@@ -123,6 +141,7 @@ Suite *suite_failpoint(void)
     tcase_add_test(tcase, it_fails_at_the_requested_time);
     tcase_add_test(tcase, it_stands_still);
     tcase_add_test(tcase, it_dies);
+    tcase_add_test(tcase, the_old_names_are_accepted);
     tcase_add_test(tcase, it_counts);
     tcase_add_test(tcase, what_is_none_is_refused);
     suite_add_tcase(suite, tcase);

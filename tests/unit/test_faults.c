@@ -44,6 +44,9 @@ static void expect_equal(const struct gw__faults *a, const struct gw__faults *b)
         ck_assert(x->chance == y->chance && x->ppm == y->ppm);
         ck_assert(x->least_ns == y->least_ns && x->most_ns == y->most_ns);
         ck_assert(x->kind != GW__CRASH || x->after == y->after);
+        ck_assert(x->by_op == y->by_op && x->op == y->op);
+        ck_assert(!x->by_op ||
+                  (x->chunk == y->chunk && x->transfer == y->transfer));
     }
 }
 
@@ -76,6 +79,27 @@ START_TEST(each_fault_is_read_as_it_is_meant)
               f[5].least_ns == 5 * MS && f[5].most_ns == 20 * MS);
     ck_assert(f[6].kind == GW__CLOCK && f[6].ppm == -2000);
     ck_assert(f[7].kind == GW__HEAL);
+}
+END_TEST
+
+START_TEST(a_place_in_the_work_is_read_and_printed)
+{
+    static const char schedule[] = "at op 3 crash 2\n"
+                                   "at op 4 chunk 0 pause 1\n"
+                                   "at op 5 chunk 1 transfer 2 crash 0\n"
+                                   "at op 6 transfer 7 crash 3\n";
+    struct gw__faults faults, again;
+    parse(schedule, 4, &faults);
+    ck_assert(faults.items[0].by_op && faults.items[0].op == 3);
+    ck_assert(faults.items[0].chunk == GW__ANY_CHUNK);
+    ck_assert_uint_eq(faults.items[1].chunk, 0);
+    ck_assert_uint_eq(faults.items[2].transfer, 2);
+    ck_assert_uint_eq(faults.items[3].at_ns, 0);
+    char *text = print(&faults);
+    ck_assert_str_eq(text, schedule);
+    parse(text, 4, &again);
+    expect_equal(&faults, &again);
+    free(text);
 }
 END_TEST
 
@@ -137,6 +161,11 @@ static const struct wrong wrongs[] = {
     {"at 12xs crash 2",
      "t:1:4: \"12xs\" is not a duration; write 50us, 20ms, 1.5s or 2m"},
     {"at 25h crash 2", "t:1:4: 25h is longer than a day"},
+    {"at op", "t:1:6: expected a number, found the end of the line"},
+    {"at op 3x crash 1", "t:1:8: expected a blank, found `x`"},
+    {"at op 3 transfer 1 chunk 2 crash 1",
+     "t:1:20: expected crash, restart, pause, resume, cut, drop, dup, delay, "
+     "clock or heal, found `chunk`"},
     {"at 1ms", "t:1:7: expected crash, restart, pause, resume, cut, drop, dup, "
                "delay, clock or heal, found the end of the line"},
     {"heal\n\n  at 1ms kill 2",
@@ -352,6 +381,7 @@ Suite *suite_faults(void)
     Suite *suite = suite_create("faults");
     TCase *text = tcase_create("faults text");
     tcase_add_test(text, each_fault_is_read_as_it_is_meant);
+    tcase_add_test(text, a_place_in_the_work_is_read_and_printed);
     tcase_add_test(text, the_printed_form_is_what_a_person_would_write);
     tcase_add_test(text, the_longest_line_fits);
     tcase_add_test(text, what_is_wrong_is_refused_with_its_place);

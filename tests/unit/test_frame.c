@@ -30,12 +30,12 @@ START_TEST(a_slice_is_header_and_data_or_two_parts)
     seal(frame, &header);
     header.op = 0;
     ck_assert_int_eq(
-        gw__frame_head(frame, sizeof frame, false, false, token, &header, &why),
+        gw__frame_head(frame, sizeof frame, false, token, &header, &why),
         GW_OK);
     ck_assert_uint_eq(header.op, 3);
-    ck_assert_int_eq(gw__frame_head(frame, GW__SLICE_HEAD_BYTES, true, false,
-                                    token, &header, &why),
-                     GW_OK);
+    ck_assert_int_eq(
+        gw__frame_head(frame, GW__SLICE_HEAD_BYTES, true, token, &header, &why),
+        GW_OK);
     ck_assert_int_eq(gw__frame_body(&header, 8, false, &why), GW_OK);
     ck_assert_int_eq(gw__frame_body(&header, 9, false, &why), GW_EDATA);
     ck_assert_int_eq(gw__frame_body(&header, 8, true, &why), GW_EDATA);
@@ -49,22 +49,20 @@ START_TEST(a_slice_of_other_length_is_refused)
     struct gw__header header = {.bytes = 8};
     struct gw_error why;
     seal(frame, &header);
-    ck_assert_int_eq(
-        gw__frame_head(frame, 71, false, false, token, &header, &why),
-        GW_EDATA);
+    ck_assert_int_eq(gw__frame_head(frame, 71, false, token, &header, &why),
+                     GW_EDATA);
     ck_assert_str_eq(why.text,
                      "malformed slice: 71 bytes instead of a header of 72");
-    ck_assert_int_eq(
-        gw__frame_head(frame, 72, false, false, token, &header, &why),
-        GW_EDATA);
+    ck_assert_int_eq(gw__frame_head(frame, 72, false, token, &header, &why),
+                     GW_EDATA);
     ck_assert_str_eq(why.text,
                      "malformed slice: 0 bytes of data, but 8 announced");
     header.bytes = 0;
     seal(frame, &header);
-    ck_assert_int_eq(
-        gw__frame_head(frame, 72, false, false, token, &header, &why), GW_OK);
-    ck_assert_int_eq(
-        gw__frame_head(frame, 72, true, false, token, &header, &why), GW_EDATA);
+    ck_assert_int_eq(gw__frame_head(frame, 72, false, token, &header, &why),
+                     GW_OK);
+    ck_assert_int_eq(gw__frame_head(frame, 72, true, token, &header, &why),
+                     GW_EDATA);
 }
 END_TEST
 
@@ -76,9 +74,9 @@ START_TEST(a_slice_of_who_does_not_know_the_token_is_refused)
     seal(frame, &header);
     for (unsigned i = 0; i < GW__SLICE_TOKEN_BYTES; i++) {
         frame[i] ^= 1;
-        ck_assert_int_eq(gw__frame_head(frame, sizeof frame, false, false,
-                                        token, &header, &why),
-                         GW_EDATA);
+        ck_assert_int_eq(
+            gw__frame_head(frame, sizeof frame, false, token, &header, &why),
+            GW_EDATA);
         ck_assert_str_eq(why.text, "a slice of another run or rank");
         frame[i] ^= 1;
     }

@@ -185,6 +185,25 @@ START_TEST(calls_are_priced)
 }
 END_TEST
 
+/* A named algorithm is used, also if it is slower. */
+START_TEST(the_named_all_reduce_is_used)
+{
+    struct gw_layout_costs costs = {.message_us = 1, .allreduce = "one_shot"};
+    gw_layout_timer_destroy(&timer);
+    ck_assert(!gw_layout_timer_new(topology, &costs, &timer, &why));
+    lay("network n\ninput 64\ndense 64\nsoftmax\n", "gpipe",
+        (struct gw_layout_options){.mesh = {4, 1, 1}, .batch = 64});
+    struct gw_layout_time *time = time_of(GW_MESH_MODEL);
+    ck_assert_uint_eq(time->call_count, 1);
+    ck_assert_str_eq(time->calls[0].algo, "one_shot");
+    gw_layout_time_destroy(&time);
+    gw_layout_timer_destroy(&timer);
+    costs.allreduce = "no_shot";
+    ck_assert_int_eq(gw_layout_timer_new(topology, &costs, &timer, &why),
+                     GW_EINVAL);
+}
+END_TEST
+
 /* Two stages on two servers, one micro-batch: F, message, F, B, message, B. */
 START_TEST(stages_wait_for_messages)
 {
@@ -257,6 +276,7 @@ Suite *suite_layout_time(void)
     tcase_add_test(tests, two_servers_by_hand);
     tcase_add_test(tests, links_carry_what_is_sent);
     tcase_add_test(tests, calls_are_priced);
+    tcase_add_test(tests, the_named_all_reduce_is_used);
     tcase_add_test(tests, stages_wait_for_messages);
     tcase_add_test(tests, memory_is_weights_state_and_activations);
     tcase_add_test(tests, what_does_not_fit_is_refused);

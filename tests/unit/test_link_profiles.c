@@ -15,7 +15,7 @@ Suite *suite_link_profiles(void);
 enum { US = 1000, MS = 1000000, SEED = 42, FROM = 3 };
 static const uint64_t begin = 5000000000U;
 
-static struct gw__link_profiles *make(const struct gw__link_profile *profile)
+static struct gw__link_profiles *make(const struct gw_link_profile *profile)
 {
     struct gw__link_profiles *profiles;
     struct gw_error why;
@@ -35,12 +35,12 @@ static uint64_t slice_due(struct gw__link_profiles *profiles,
 
 START_TEST(an_empty_table_has_no_effect)
 {
-    static const struct gw__link_profile some[] = {{.delay_us = 1},
-                                                   {.jitter_us = 1},
-                                                   {.rate = 1},
-                                                   {.loss_ppm = 1},
-                                                   {.down = true}};
-    static const struct gw__link_profile none;
+    static const struct gw_link_profile some[] = {{.delay_us = 1},
+                                                  {.jitter_us = 1},
+                                                  {.rate = 1},
+                                                  {.loss_ppm = 1},
+                                                  {.down = true}};
+    static const struct gw_link_profile none;
     struct gw__link_profiles *profiles = make(NULL);
     ck_assert(gw__link_profiles_quiet(profiles));
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
@@ -61,7 +61,7 @@ END_TEST
 
 START_TEST(a_cut_affects_one_link)
 {
-    static const struct gw__link_profile down = {.down = true}, none;
+    static const struct gw_link_profile down = {.down = true}, none;
     struct gw__link_profiles *profiles = make(&down);
     for (unsigned node = 0; node < GW__LINK_PROFILE_NODES; node++)
         ck_assert_int_eq(gw__link_profiles_down(profiles, node), node == FROM);
@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(every_change_is_counted)
 {
-    static const struct gw__link_profile profile = {.delay_us = 5};
+    static const struct gw_link_profile profile = {.delay_us = 5};
     struct gw__link_profiles *profiles = make(NULL);
     uint64_t before = gw__link_profiles_changes(profiles);
     gw__link_profiles_set(profiles, 0, &profile);
@@ -89,8 +89,7 @@ END_TEST
 
 START_TEST(a_node_beyond_the_table_has_no_profile)
 {
-    static const struct gw__link_profile profile = {.delay_us = 5,
-                                                    .down = true};
+    static const struct gw_link_profile profile = {.delay_us = 5, .down = true};
     struct gw__link_profiles *profiles = make(NULL);
     struct gw__due due = {0};
     gw__link_profiles_set(profiles, GW__LINK_PROFILE_NODES, &profile);
@@ -119,7 +118,7 @@ END_TEST
 
 START_TEST(delays_overlap)
 {
-    static const struct gw__link_profile profile = {.delay_us = 700};
+    static const struct gw_link_profile profile = {.delay_us = 700};
     struct gw__link_profiles *profiles = make(&profile);
     struct gw__due due = {0}, other = {0};
     for (uint64_t i = 0; i < 10; i++) {
@@ -137,8 +136,8 @@ END_TEST
 /* The first one, too: single messages show a rate as well. */
 START_TEST(times_at_a_rate_add_up)
 {
-    static const struct gw__link_profile profile = {.delay_us = 100,
-                                                    .rate = 1000000};
+    static const struct gw_link_profile profile = {.delay_us = 100,
+                                                   .rate = 1000000};
     struct gw__link_profiles *profiles = make(&profile);
     struct gw__due due = {0};
     uint64_t at = begin + 100 * US;
@@ -155,7 +154,7 @@ END_TEST
 
 START_TEST(extreme_rates_do_not_overflow)
 {
-    struct gw__link_profile profile = {.rate = UINT64_MAX};
+    struct gw_link_profile profile = {.rate = UINT64_MAX};
     struct gw__link_profiles *profiles = make(&profile);
     struct gw__due due = {0};
     ck_assert_uint_eq(slice_due(profiles, &due, begin, UINT32_MAX), begin);
@@ -169,7 +168,7 @@ END_TEST
 
 START_TEST(a_stream_keeps_its_order_when_a_profile_ends)
 {
-    static const struct gw__link_profile slow = {.delay_us = 9000}, none;
+    static const struct gw_link_profile slow = {.delay_us = 9000}, none;
     struct gw__link_profiles *profiles = make(&slow);
     struct gw__due due = {0};
     uint64_t first = slice_due(profiles, &due, begin, 1);
@@ -181,7 +180,7 @@ END_TEST
 
 START_TEST(what_waits_may_be_queried_again)
 {
-    static const struct gw__link_profile slow = {.delay_us = 9000}, none;
+    static const struct gw_link_profile slow = {.delay_us = 9000}, none;
     struct gw__link_profiles *profiles = make(&slow);
     struct gw__due before = {0}, due = before;
     ck_assert_uint_eq(slice_due(profiles, &due, begin, 1), begin + 9 * MS);
@@ -219,8 +218,8 @@ START_TEST(a_slice_that_is_lost_is_due_a_resend_later)
         uint64_t resend_ns;
     } cases[] = {{0, 2 * MS}, {999, 2 * MS}, {1000, 2 * MS}, {5000, 10 * MS}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct gw__link_profile profile = {.delay_us = cases[i].delay_us,
-                                           .loss_ppm = 1000000};
+        struct gw_link_profile profile = {.delay_us = cases[i].delay_us,
+                                          .loss_ppm = 1000000};
         struct gw__link_profiles *profiles = make(&profile);
         struct gw__due due = {0};
         uint64_t lost =
@@ -236,8 +235,8 @@ END_TEST
 
 START_TEST(a_message_that_is_lost_is_gone_and_nothing_else)
 {
-    static const struct gw__link_profile always = {.loss_ppm = 1000000,
-                                                   .rate = 1000};
+    static const struct gw_link_profile always = {.loss_ppm = 1000000,
+                                                  .rate = 1000};
     struct gw__link_profiles *profiles = make(&always);
     struct gw__due due = {.last_ns = begin};
     ck_assert_uint_eq(
@@ -252,7 +251,7 @@ END_TEST
 START_TEST(as_many_are_lost_as_the_profile_has)
 {
     enum { MESSAGES = 100000, EXPECTED = 10000, SPREAD = 475 };
-    static const struct gw__link_profile profile = {.loss_ppm = 100000};
+    static const struct gw_link_profile profile = {.loss_ppm = 100000};
     struct gw__link_profiles *profiles = make(&profile);
     struct gw__due due = {0};
     unsigned lost = 0;
@@ -268,8 +267,8 @@ END_TEST
 START_TEST(jitter_is_evenly_between_nothing_and_its_most)
 {
     enum { MESSAGES = 20000, MOST = 300 * US };
-    static const struct gw__link_profile profile = {.delay_us = 50,
-                                                    .jitter_us = 300};
+    static const struct gw_link_profile profile = {.delay_us = 50,
+                                                   .jitter_us = 300};
     struct gw__link_profiles *profiles = make(&profile);
     uint64_t least = UINT64_MAX, most = 0, sum = 0;
     for (unsigned i = 0; i < MESSAGES; i++) {
@@ -290,7 +289,7 @@ END_TEST
 
 START_TEST(jitter_lets_nothing_overtake)
 {
-    static const struct gw__link_profile profile = {.jitter_us = 1000};
+    static const struct gw_link_profile profile = {.jitter_us = 1000};
     struct gw__link_profiles *profiles = make(&profile);
     struct gw__due due = {0};
     uint64_t last = 0;
@@ -305,8 +304,8 @@ END_TEST
 
 START_TEST(a_seed_is_a_fate)
 {
-    static const struct gw__link_profile profile = {.jitter_us = 900,
-                                                    .loss_ppm = 300000};
+    static const struct gw_link_profile profile = {.jitter_us = 900,
+                                                   .loss_ppm = 300000};
     struct gw__link_profiles *profiles[2] = {make(&profile), make(&profile)};
     struct gw__due due[2] = {{0}};
     for (unsigned i = 0; i < 200; i++)
@@ -322,9 +321,9 @@ END_TEST
 /* ---- one writes, others read ---- */
 
 enum { BYTES = 1000 };
-static const struct gw__link_profile one = {.delay_us = 1000};
-static const struct gw__link_profile other = {.delay_us = 2000,
-                                              .rate = 1000000000};
+static const struct gw_link_profile one = {.delay_us = 1000};
+static const struct gw_link_profile other = {.delay_us = 2000,
+                                             .rate = 1000000000};
 
 struct reader {
     pthread_t thread;

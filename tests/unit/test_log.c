@@ -102,7 +102,7 @@ START_TEST(debug_has_each_step_of_the_protocols)
     gw__failpoint(GW__AT_RING_CONNECT);
     gw_emit(NULL, &(struct gw_event){.kind = GW_EV_SEND, .rank = 1});
     read_log(text, sizeof text);
-    ck_assert_ptr_nonnull(strstr(text, "step: ring.meet: "));
+    ck_assert_ptr_nonnull(strstr(text, "step: ring.connect: "));
     ck_assert_ptr_nonnull(strstr(text, "send: node 1 sends to"));
 }
 END_TEST

@@ -368,7 +368,7 @@ START_TEST(no_such_wire_no_such_endpoint)
     config.interface = "192.0.2.1";
     ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
     ck_assert_ptr_nonnull(strstr(why.text, "give a key file"));
-    config.insecure = true;
+    config.security.insecure = true;
     config.interface = "0.0.0.0";
     ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
     ck_assert_ptr_null(messenger);

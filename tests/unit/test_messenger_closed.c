@@ -284,7 +284,7 @@ START_TEST(a_shared_key_lets_in)
     for (unsigned i = 0; i < 2; i++) {
         configs[i] = messenger_config("tcp", i);
         configs[i].interface = "127.0.0.2";
-        configs[i].key_file = file.path;
+        configs[i].security.key_file = file.path;
         messengers[i] = messenger_open(configs[i]);
     }
     messenger_know(messengers[0], messengers[1], &configs[1]);
@@ -315,7 +315,7 @@ START_TEST(who_has_no_key_is_not_received)
     struct gw__messenger_config configs[2] = {messenger_config("ipc", 0),
                                               messenger_config("ipc", 3)};
     struct gw_error why;
-    configs[0].key_file = file.path;
+    configs[0].security.key_file = file.path;
     struct gw__messenger *messenger = messenger_open(configs[0]);
     struct gw__messenger *open = messenger_open(configs[1]);
     ck_assert_int_eq(gw__messenger_know(messenger, 3, 3, 1,
@@ -325,7 +325,7 @@ START_TEST(who_has_no_key_is_not_received)
         why.text,
         "messenger: node 3: it has no key file, but this process has one");
     gw__messenger_close(&open);
-    configs[1].key_file = file.path;
+    configs[1].security.key_file = file.path;
     open = messenger_open(configs[1]);
     messenger_know(messenger, open, &configs[1]);
     messenger_know(open, messenger, &configs[0]);
@@ -354,10 +354,10 @@ START_TEST(a_bad_key_file_opens_nothing)
     struct gw__messenger_config config = messenger_config("tcp", 0);
     struct gw__messenger *messenger;
     struct gw_error why;
-    config.key_file = file.path;
+    config.security.key_file = file.path;
     ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
     ck_assert_ptr_nonnull(strstr(why.text, "run chmod 600 on it"));
-    config.key_file = "/nonexistent/key";
+    config.security.key_file = "/nonexistent/key";
     ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
     ck_assert_ptr_null(messenger);
 }
@@ -371,7 +371,7 @@ START_TEST(what_is_no_address_is_refused)
         messenger_open(messenger_config(messenger_wires[_i], 0));
     struct gw__messenger_config config =
         messenger_config(messenger_wires[_i], 1);
-    config.token++;
+    config.security.token++;
     struct gw__messenger *stranger = messenger_open(config);
     struct gw__address address = *gw__messenger_address(stranger);
     struct gw_error why;

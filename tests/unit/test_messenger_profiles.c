@@ -44,7 +44,7 @@ static void scene_close(struct scene *scene)
     gw__link_profiles_destroy(&scene->profiles);
 }
 
-static void set_profile(struct scene *scene, struct gw__link_profile profile)
+static void set_profile(struct scene *scene, struct gw_link_profile profile)
 {
     gw__link_profiles_set(scene->profiles, 0, &profile);
 }
@@ -70,8 +70,8 @@ START_TEST(a_delay_is_kept_and_the_order_too)
 {
     struct scene scene;
     scene_open(&scene, messenger_wires[_i]);
-    set_profile(&scene, (struct gw__link_profile){.delay_us = 20000,
-                                                  .jitter_us = 5000});
+    set_profile(&scene,
+                (struct gw_link_profile){.delay_us = 20000, .jitter_us = 5000});
     uint64_t begin = gw_now_ns();
     for (unsigned i = 0; i < 200; i++)
         ck_assert_int_eq(messenger_try(scene.from, 1, &i, sizeof i), GW_OK);
@@ -90,7 +90,7 @@ START_TEST(a_rate_and_pace_take_their_time)
     struct scene scene;
     char *data = malloc(BYTES);
     scene_open(&scene, messenger_wires[_i]);
-    set_profile(&scene, (struct gw__link_profile){.rate = 10 * 1000 * 1000});
+    set_profile(&scene, (struct gw_link_profile){.rate = 10 * 1000 * 1000});
     gw__link_profiles_pace(scene.profiles, 5 * MS);
     messenger_fill(data, BYTES, 1);
     uint64_t begin = gw_now_ns();
@@ -114,7 +114,7 @@ START_TEST(a_link_that_is_down_drops)
     scene_open(&scene, messenger_wires[_i]);
     messenger_send(scene.from, 1, "before");
     messenger_expect(scene.to, 0, "before");
-    set_profile(&scene, (struct gw__link_profile){.down = true});
+    set_profile(&scene, (struct gw_link_profile){.down = true});
     struct gw__message_out message = {.node = 1,
                                       .part_count = 1,
                                       .parts = {{"lost", 4}},
@@ -129,7 +129,7 @@ START_TEST(a_link_that_is_down_drops)
     }
     messenger_send(scene.to, 0, "the other way is open");
     messenger_expect(scene.from, 1, "the other way is open");
-    set_profile(&scene, (struct gw__link_profile){.down = false});
+    set_profile(&scene, (struct gw_link_profile){.down = false});
     messenger_send(scene.from, 1, "healed");
     messenger_expect(scene.to, 0, "healed");
     ck_assert_uint_eq(back, 1);
@@ -143,18 +143,18 @@ START_TEST(a_change_of_the_profiles_is_obeyed)
 {
     struct scene scene;
     scene_open(&scene, messenger_wires[_i]);
-    set_profile(&scene, (struct gw__link_profile){.delay_us = 3600 * 1000000U});
+    set_profile(&scene, (struct gw_link_profile){.delay_us = 3600 * 1000000U});
     for (unsigned i = 0; i < 10; i++)
         ck_assert_int_eq(messenger_try(scene.from, 1, &i, sizeof i), GW_OK);
     await_held(&scene, 10);
-    set_profile(&scene, (struct gw__link_profile){.down = false});
+    set_profile(&scene, (struct gw_link_profile){.down = false});
     for (unsigned i = 0; i < 10; i++)
         ck_assert_uint_eq(number_of(messenger_await(scene.to)), i);
-    set_profile(&scene, (struct gw__link_profile){.delay_us = 3600 * 1000000U});
+    set_profile(&scene, (struct gw_link_profile){.delay_us = 3600 * 1000000U});
     messenger_send(scene.from, 1, "held, then lost");
     await_held(&scene, 1);
     uint64_t dropped = gw__messenger_counts(scene.to)->dropped;
-    set_profile(&scene, (struct gw__link_profile){.down = true});
+    set_profile(&scene, (struct gw_link_profile){.down = true});
     messenger_expect_none(scene.to);
     ck_assert_uint_eq(gw__messenger_counts(scene.to)->dropped, dropped + 1);
     scene_close(&scene);
@@ -167,7 +167,7 @@ START_TEST(some_are_lost_the_others_keep_their_order)
     struct scene scene;
     unsigned last = 0, received = 0;
     scene_open(&scene, messenger_wires[_i]);
-    set_profile(&scene, (struct gw__link_profile){.loss_ppm = 200000});
+    set_profile(&scene, (struct gw_link_profile){.loss_ppm = 200000});
     for (unsigned i = 1; i <= MANY; i++)
         ck_assert_int_eq(messenger_try(scene.from, 1, &i, sizeof i), GW_OK);
     const struct gw__messenger_counts *counts = gw__messenger_counts(scene.to);
@@ -196,7 +196,7 @@ START_TEST(what_is_held_back_is_dropped_with_its_sender)
     unsigned back = 0;
     char *data = malloc(100000);
     scene_open(&scene, messenger_wires[_i]);
-    set_profile(&scene, (struct gw__link_profile){.delay_us = 3600 * 1000000U});
+    set_profile(&scene, (struct gw_link_profile){.delay_us = 3600 * 1000000U});
     struct gw__message_out message = {.node = 1,
                                       .part_count = 1,
                                       .parts = {{data, 100000}},
@@ -209,7 +209,7 @@ START_TEST(what_is_held_back_is_dropped_with_its_sender)
     gw__messenger_forget(scene.to, 0);
     messenger_await_count(scene.from, &back, 1);
     ck_assert_uint_eq(gw__messenger_counts(scene.to)->dropped, 1);
-    set_profile(&scene, (struct gw__link_profile){.down = false});
+    set_profile(&scene, (struct gw_link_profile){.down = false});
     messenger_expect_none(scene.to);
     scene_close(&scene);
     free(data);

@@ -54,11 +54,23 @@ static char *document(const char *format, const struct gw_error *error,
     return text;
 }
 
+/* Removes the one provenance of the document. */
+static char *without_provenance(char *text)
+{
+    char *from = strstr(text, ",\"provenance\":{\"date\":\"20");
+    ck_assert_ptr_nonnull(from);
+    char *to = strchr(from, '}');
+    ck_assert_ptr_nonnull(to);
+    memmove(from, to + 1, strlen(to));
+    ck_assert_ptr_null(strstr(text, "provenance"));
+    return text;
+}
+
 START_TEST(json_is_one_object)
 {
     char *text = document("json", NULL, false, true);
     ck_assert_str_eq(
-        text,
+        without_provenance(text),
         "{\"schema\":\"collrun test\",\"version\":\"" GW_VERSION
         "\",\"seed\":7,\"rows\":[\n"
         " {\"algo\":\"ring\",\"bytes\":1024,\"time_us\":0.1,\"right\":true,"
@@ -74,7 +86,7 @@ START_TEST(jsonl_rows_stand_alone)
 {
     char *text = document("jsonl", NULL, false, false);
     ck_assert_str_eq(
-        text,
+        without_provenance(text),
         "{\"algo\":\"ring\",\"bytes\":1024,\"time_us\":0.1,\"right\":true,"
         "\"note\":null,\"seed\":7}\n"
         "{\"algo\":\"a, \\\"b\\\"\\n\",\"bytes\":-1,\"time_us\":null,"
@@ -88,11 +100,59 @@ END_TEST
 
 START_TEST(csv_quotes)
 {
+    static const char names[] =
+        "algo,bytes,time_us,right,note,seed,provenance.date,provenance.host,"
+        "provenance.cpu,provenance.cores,provenance.kernel,"
+        "provenance.versions,provenance.command,provenance.seed,"
+        "provenance.calibration,provenance.calibration_date\n"
+        "ring,1024,0.10,true,,7,20";
     char *text = document("csv", NULL, false, true);
-    ck_assert_str_eq(text, "algo,bytes,time_us,right,note,seed\n"
-                           "ring,1024,0.10,true,,7\n"
-                           "\"a, \"\"b\"\"\n\",-1,,false,n,7\n");
+    ck_assert_mem_eq(text, names, sizeof names - 1);
+    ck_assert_ptr_nonnull(
+        strstr(text, "\n\"a, \"\"b\"\"\n\",-1,,false,n,7,20"));
     free(text);
+}
+END_TEST
+
+/* The first row has it, or the ending of a document without rows. */
+START_TEST(provenance_is_in_every_document)
+{
+    static const char *const names[] = {
+        "date", "host",    "cpu",  "cores",       "kernel", "versions",
+        "seed", "command", "seed", "calibration", NULL};
+    const struct gw_error error = {.code = GW_ELOST, .text = "gone"};
+    setenv("GRADWIRE_CALIBRATION", "/no/such/file", 1);
+    common.seed = 11;
+    char *text = document("jsonl", &error, false, true);
+    *strchr(text, '\n') = 0;
+    json_t *row = json_loads(text, 0, NULL);
+    json_t *facts = json_object_get(row, "provenance");
+    for (unsigned i = 0; names[i]; i++)
+        ck_assert_ptr_nonnull(json_object_get(facts, names[i]));
+    ck_assert_int_eq(json_integer_value(json_object_get(facts, "seed")), 11);
+    ck_assert_str_eq(json_string_value(json_object_get(facts, "calibration")),
+                     "built-in");
+    ck_assert(json_is_null(json_object_get(facts, "calibration_date")));
+    ck_assert_ptr_nonnull(
+        strstr(json_string_value(json_object_get(facts, "versions")),
+               "gradwire " GW_VERSION ", libzmq "));
+    json_decref(row);
+    free(text);
+}
+END_TEST
+
+START_TEST(typed_words_can_be_typed_again)
+{
+    char bench[] = "bench", sizes[] = "--sizes=1K,64K", quote[] = "it's",
+         empty[] = "", blank[] = "a b";
+    char *const words[] = {bench, sizes, quote, empty, blank};
+    char out[64];
+    provenance_words(5, words, out, sizeof out);
+    ck_assert_str_eq(out, "bench --sizes=1K,64K 'it'\\''s' '' 'a b'");
+    provenance_words(5, words, out, 16);
+    ck_assert_uint_lt(strlen(out), 16);
+    provenance_words(0, words, out, sizeof out);
+    ck_assert_str_eq(out, "");
 }
 END_TEST
 
@@ -168,8 +228,10 @@ START_TEST(a_document_without_rows_is_valid)
             check_json(text, 0, false, NULL);
         if (i == 1)
             ck_assert_str_eq(text, "");
-        if (i == 2)
-            ck_assert_str_eq(text, "algo,bytes,time_us,right,note\n");
+        if (i == 2) {
+            ck_assert_ptr_nonnull(strstr(text, "note,provenance.date,"));
+            ck_assert_ptr_eq(strchr(text, '\n') + 1, text + strlen(text));
+        }
         free(text);
     }
     output_to(NULL);
@@ -193,12 +255,17 @@ START_TEST(a_record_is_flat)
                      GW_OK);
     output_to(NULL);
     fclose(file);
+    char *csv = strstr(text, ",provenance.date");
+    ck_assert_ptr_nonnull(csv);
+    *csv = 0; /* the values follow */
     ck_assert_str_eq(
-        text, "{\"schema\":\"collrun test\",\"version\":\"" GW_VERSION
-              "\",\"algo\":\"ring\",\"bytes\":1024,\"time_us\":0.1,"
-              "\"right\":true,\"note\":null,\"partial\":false,\"status\":0}\n"
-              "algo     ring\nbytes    1024\ntime us  0.10\nright    true\n"
-              "algo,bytes,time_us,right,note\nring,1024,0.10,true,\n");
+        without_provenance(text),
+        "{\"schema\":\"collrun test\",\"version\":\"" GW_VERSION
+        "\",\"algo\":\"ring\",\"bytes\":1024,\"time_us\":0.1,"
+        "\"right\":true,\"note\":null,\"partial\":false,\"status\":0}\n"
+        "algo     ring\nbytes    1024\ntime us  0.10\nright    true\n"
+        "algo,bytes,time_us,right,note");
+    ck_assert_ptr_nonnull(strstr(csv + 1, "\nring,1024,0.10,true,,20"));
     free(text);
 }
 END_TEST
@@ -358,6 +425,8 @@ Suite *suite_output(void)
         json_is_one_object,
         jsonl_rows_stand_alone,
         csv_quotes,
+        provenance_is_in_every_document,
+        typed_words_can_be_typed_again,
         table_has_notes_and_no_hidden_columns,
         endings_are_reported,
         a_document_without_rows_is_valid,

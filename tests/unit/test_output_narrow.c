@@ -134,9 +134,9 @@ END_TEST
 
 START_TEST(other_formats_do_not_care)
 {
-    ck_assert_str_eq(table_on(20, "csv", "op", false),
-                     "rank,op,time_us,bytes,pid,right\n"
-                     "3,allreduce,1.50,64,4711,true\n");
+    const char *shown = table_on(20, "csv", "op", false);
+    ck_assert_ptr_eq(strstr(shown, "rank,op,time_us,bytes,pid,right,"), shown);
+    ck_assert_ptr_nonnull(strstr(shown, "\n3,allreduce,1.50,64,4711,true,"));
 }
 END_TEST
 

@@ -119,9 +119,10 @@ static void misfits(struct gw_comm *comm, void *context)
     expect_refusal(comm, &config, "an optimiser with 0 numbers per parameter");
     config = config_of(scene, comm);
     config.algo = "magic";
-    expect_refusal(
-        comm, &config,
-        "\"magic\" is not an all-reduce algorithm; collrun algos lists them");
+    expect_refusal(comm, &config,
+                   "\"magic\" is not an all-reduce algorithm; collrun list "
+                   "allreduce lists "
+                   "them");
     config = config_of(scene, comm);
     MUST(gw_schedule_make("gpipe", 1, 2, 1, &other, NULL) == GW_OK, "make");
     config.schedule = other;

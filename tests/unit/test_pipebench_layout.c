@@ -21,6 +21,7 @@ static struct layout_options options = {.steps = STEPS};
 static struct layout_results results;
 static double losses[STEPS];
 static struct layout_run setup;
+static struct gw_schedule *schedule;
 
 /* Two stages of two data ranks, so that prices differ between stages. */
 static void begin(void)
@@ -33,13 +34,17 @@ static void begin(void)
                                                       .batch = 16,
                                                       .micros = 2,
                                                       .optimiser_words = 1});
+    ck_assert_int_eq(gw_schedule_make("1f1b", 2, 2, 1, &schedule, NULL), GW_OK);
     results = (struct layout_results){.losses = losses};
-    setup = (struct layout_run){
-        .options = &options, .layout = layout, .results = &results};
+    setup = (struct layout_run){.options = &options,
+                                .layout = layout,
+                                .schedule = schedule,
+                                .results = &results};
 }
 
 static void end(void)
 {
+    gw_schedule_destroy(&schedule);
     gw_layout_destroy(&layout);
     gw_network_destroy(&network);
 }
@@ -57,6 +62,8 @@ static struct layout_report counts_of(unsigned stage)
                    .gradient_bytes = price.gradient_bytes,
                    .optimiser_bytes = price.optimiser_bytes,
                    .gathered_bytes = price.gathered_bytes,
+                   .activation_bytes =
+                       gw_layout_peak_bytes(layout, schedule, stage),
                    .steps = STEPS}};
 }
 
@@ -89,6 +96,8 @@ static const struct {
     {offsetof(struct gw_parallel_counts, optimiser_bytes),
      "holds in the optimiser"},
     {offsetof(struct gw_parallel_counts, gathered_bytes), "gathers"},
+    {offsetof(struct gw_parallel_counts, activation_bytes),
+     "holds in activations"},
 };
 
 START_TEST(a_byte_more_is_found)

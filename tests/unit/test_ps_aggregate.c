@@ -326,7 +326,7 @@ static struct gw__node *enter(struct gw_ps_cluster *cluster, enum gw__role role)
         .node = STRANGER,
         .role = role,
         .endpoint = endpoint,
-        .token = like.token,
+        .security.token = like.token,
         .controller_count = like.controller_count,
         .controllers = like.controllers,
         .controller_endpoints = like.controller_endpoints,

@@ -210,6 +210,14 @@ START_TEST(tables_have_one_configuration)
     ck_assert_int_eq(
         gw_ps_push(ps, 9, cluster_keys, 1, cluster_ones, NULL, &why),
         GW_EINVAL);
+    for (unsigned i = 0; i < 5; i++) {
+        static const char *const names[] = {"", "a b", "\xc3\xa4", "wide",
+                                            "late"};
+        struct gw_ps_table_config wrong = {.width = i == 3 ? 0 : 1,
+                                           .group = i == 4 ? 9 : 0};
+        snprintf(wrong.name, sizeof wrong.name, "%s", names[i]);
+        ck_assert_int_eq(gw_ps_table(ps, &wrong, &found, &why), GW_EINVAL);
+    }
     uint64_t twice[2] = {4, 4};
     float rows[6] = {0};
     ck_assert_int_eq(gw_ps_push(ps, table, twice, 2, rows, NULL, &why),

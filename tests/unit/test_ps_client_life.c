@@ -5,6 +5,7 @@
  */
 #include "ps_cluster.h"
 
+#include <gradwire/ps_env.h>
 #include <gradwire/wire.h>
 
 #include <check.h>
@@ -79,6 +80,24 @@ START_TEST(without_servers_no_client_connects)
                       strstr(why.text, "is not known yet"),
                   "%s", why.text);
     gw_ps_cluster_stop(&cluster);
+}
+END_TEST
+
+START_TEST(the_environment_must_name_the_controllers)
+{
+    struct gw_error why;
+    struct gw_ps *ps;
+    const struct gw_ps_config config = {.connect_ms = 300};
+    unsetenv("GW_CONTROLLERS");
+    ck_assert_int_eq(gw_ps_from_env(&config, &ps, &why), GW_EINVAL);
+    ck_assert_msg(strstr(why.text, "set GW_CONTROLLERS="), "%s", why.text);
+    setenv("GW_CONTROLLERS", "tcp://127.0.0.1:1,tcp://127.0.0.1:2", 1);
+    ck_assert_int_eq(gw_ps_from_env(&config, &ps, &why), GW_EINVAL);
+    ck_assert_msg(strstr(why.text, "1, 3 or 5 controllers"), "%s", why.text);
+    setenv("GW_CONTROLLERS", "tcp://127.0.0.1:1", 1);
+    ck_assert_int_eq(gw_ps_from_env(&config, &ps, &why), GW_ETIMEOUT);
+    ck_assert_ptr_null(ps);
+    unsetenv("GW_CONTROLLERS");
 }
 END_TEST
 
@@ -243,6 +262,7 @@ Suite *suite_ps_client_life(void)
     tcase_add_test(connecting, who_wants_any_number_gets_one);
     tcase_add_test(connecting, who_cannot_connect_gets_the_reason);
     tcase_add_test(connecting, without_servers_no_client_connects);
+    tcase_add_test(connecting, the_environment_must_name_the_controllers);
     tcase_add_test(connecting, an_interrupt_ends_whatever_waits);
     tcase_add_loop_test(deaths, a_servers_death_loses_nothing, 0, 3);
     tcase_add_loop_test(deaths, a_servers_death_spoils_no_wide_row, 0, 2);

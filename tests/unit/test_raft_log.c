@@ -103,7 +103,7 @@ static void commit_without(unsigned old, uint64_t number)
 /* Also with links that delay messages. */
 START_TEST(a_partitioned_leader_is_replaced_and_comes_back)
 {
-    const struct gw__link_profile late = {.delay_us = 20000};
+    const struct gw_link_profile late = {.delay_us = 20000};
     begin(3, _i & 1);
     if (_i & 2) {
         logs_open_profiles(&logs);
@@ -161,8 +161,8 @@ static uint64_t commit_ns(uint64_t number)
 /* Message and answer both take the time of the link. */
 START_TEST(what_a_link_does_the_log_feels)
 {
-    const struct gw__link_profile none = {0}, late = {.delay_us = 30000},
-                                  slow = {.rate = 4000};
+    const struct gw_link_profile none = {0}, late = {.delay_us = 30000},
+                                 slow = {.rate = 4000};
     begin(3, _i);
     logs_open_profiles(&logs);
     for (unsigned i = 0; i < 3; i++)
@@ -256,7 +256,8 @@ START_TEST(what_cannot_be_opened_reports_why)
     struct gw__raft_log_config config = {.count = 1,
                                          .addresses = &address,
                                          .directory = "/proc/none/here",
-                                         .key_file = _i ? logs.key.path : NULL,
+                                         .security.key_file =
+                                             _i ? logs.key.path : NULL,
                                          .election_ms = 150,
                                          .heartbeat_ms = 30};
     logs_open(&logs, 0);

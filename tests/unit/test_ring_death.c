@@ -191,6 +191,22 @@ static uint64_t count_events(enum gw_event_kind kind)
     return sum;
 }
 
+/* A recovery goes from one thread of a member to the other at most twice: to
+ * control with the loss, and back to main with all addresses. Once more, if
+ * control knows first and has to stop main. True: a main thread knew first. */
+static bool check_hops(void)
+{
+    bool first = false;
+    for (unsigned i = 0; i < members.plan.processes; i++) {
+        unsigned hops = member_process(&members, i)->hops;
+        if (!members_is_alive(&members, i))
+            continue;
+        ck_assert_msg(hops <= 3, "member %u: %u hops", i, hops);
+        first |= hops == 2;
+    }
+    return first;
+}
+
 /* One member emits the events of the whole ring, whichever is the first. */
 START_TEST(the_events_of_a_death)
 {
@@ -201,6 +217,7 @@ START_TEST(the_events_of_a_death)
     members_kill_unreported(&members, victim);
     members_await_size(&members, 3);
     ring_members_end(&members);
+    ck_assert(check_hops());
     const struct gw_ring_status *s =
         &member_process(&members, victim ? 0 : 1)->status;
     uint64_t decided = s->ops_forward + s->ops_exclude;

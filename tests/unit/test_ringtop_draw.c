@@ -8,6 +8,7 @@
 #include "scene.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,10 @@ START_TEST(commands_are_prompted_for_in_the_last_line)
         scene_draw(80, 24);
         ck_assert(scene_shows(questions[order]));
     }
+    scene.view.prompt = CONTROL_KILL;
+    strcpy(scene.view.usual, "2");
+    scene_draw(80, 24);
+    ck_assert(scene_shows("kill which node? [2]_  (Enter: yes, Esc: no)"));
     scene.view.prompt = CONTROL_NONE;
     scene.picture.answer = "node 3 was killed: epoch 2";
     scene_draw(80, 24);
@@ -89,7 +94,7 @@ START_TEST(keys_that_have_no_room_are_left_out)
     scene.player.live = true;
     scene.view.may_control = true;
     scene_draw(40, 10);
-    ck_assert(scene_shows("\n F1 help  k kill  p pause  F10 quit\n"));
+    ck_assert(scene_shows("\n F1 keys  k kill  p pause  F10 quit\n"));
     scene_draw(200, 10);
     ck_assert(scene_shows("F6 sort  k kill  p pause  a add  F10 quit\n"));
     scene.view.may_control = false;
@@ -99,24 +104,32 @@ START_TEST(keys_that_have_no_room_are_left_out)
 }
 END_TEST
 
-START_TEST(who_went_long_ago_is_last_and_then_left_out)
+START_TEST(nodes_that_are_gone_are_last_and_hidden_later)
 {
     unsigned order[RANKS_MAX];
     for (unsigned r = 0; r < 9; r++)
         tape_add(&scene.tape, GW_EV_MEMBER, r,
                  r < 4 ? GW_MEMBER_DEAD : GW_MEMBER_ALIVE);
     scene_feed(0, scene.tape.count);
-    rank_order(&scene.picture, order);
-    ck_assert_uint_eq(order[0], 0);
-    scene_draw(40, 10);
-    ck_assert(scene_shows("more ranks; Up and Down scroll"));
-    state_time(scene.state, scene.state->now_ns + 20000000000);
     ck_assert_uint_eq(rank_order(&scene.picture, order), 9);
     ck_assert_uint_eq(order[0], 4);
     ck_assert_uint_eq(order[8], 3);
+    scene_draw(40, 10);
+    ck_assert(scene_shows("more nodes; Up and Down scroll"));
+    state_time(scene.state, scene.state->now_ns + 20000000000);
+    ck_assert_uint_eq(rank_order(&scene.picture, order), 5);
     scene_draw(60, 16);
-    ck_assert(scene_shows("and 4 that left earlier"));
-    ck_assert(scene_shows("5/5 alive"));
+    ck_assert(scene_shows("4 gone nodes hidden; d shows them"));
+    ck_assert(scene_shows("  5 alive  "));
+    ck_assert(!scene_shows("DEAD"));
+    view_key(&scene.view, &scene.player, 'd', 1);
+    ck_assert_uint_eq(rank_order(&scene.picture, order), 9);
+    scene_draw(60, 30);
+    ck_assert(scene_shows("\n    3 DEAD"));
+    ck_assert(!scene_shows("hidden"));
+    const struct cell *cell = grid_at(&scene.grid, 4, 7);
+    ck_assert_uint_eq(cell->glyph, '0'); /* after 4 to 8 */
+    ck_assert_int_eq(cell->style, STYLE_DIM);
 }
 END_TEST
 
@@ -150,7 +163,88 @@ START_TEST(ranks_are_sorted)
     ck_assert_uint_eq(order[0], 1);
     scene.view.sort = SORT_STATE;
     rank_order(&scene.picture, order);
-    ck_assert_uint_eq(order[0], 2); /* dead */
+    ck_assert_uint_eq(order[2], 2); /* dead: the last, however sorted */
+}
+END_TEST
+
+/* The status of the run says so; it stays so when the others remove it. */
+START_TEST(a_paused_node_is_paused)
+{
+    for (unsigned r = 0; r < 3; r++)
+        tape_add(&scene.tape, GW_EV_MEMBER, r, GW_MEMBER_ALIVE)->step = r;
+    scene_feed(0, scene.tape.count);
+    json_t *status =
+        json_pack("{s:[{s:i,s:s,s:s},{s:i,s:s,s:s}]}", "nodes", "node", 2,
+                  "role", "worker", "state", "paused", "node", 1, "role",
+                  "controller", "state", "paused");
+    state_status(scene.state, status, scene.state->now_ns);
+    json_decref(status);
+    scene_draw(80, 24);
+    ck_assert(scene_shows("  2/3 alive  "));
+    ck_assert(scene_shows("\n    2 paused     2 "));
+    scene.tape.count = 0;
+    tape_add(&scene.tape, GW_EV_MEMBER, 2, GW_MEMBER_DEAD);
+    scene_feed(0, 1);
+    scene_draw(80, 24);
+    ck_assert(scene_shows("  2 alive  "));
+    ck_assert(scene_shows("\n    2 paused     - "));
+    ck_assert(scene_shows("node 2 paused"));
+    status = json_pack("{s:[{s:i,s:s,s:s}]}", "nodes", "node", 2, "role",
+                       "worker", "state", "alive");
+    state_status(scene.state, status, scene.state->now_ns);
+    json_decref(status);
+    scene_draw(80, 24);
+    ck_assert(scene_shows("\n    2 DEAD "));
+}
+END_TEST
+
+static bool is_label(const char *word)
+{
+    unsigned a, b;
+    char end;
+    static const char *const words[] = {"node", "DEAD", "idle",
+                                        "late", "...",  "busy"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return sscanf(word, "(%u)%c", &a, &end) == 1 ||
+           sscanf(word, "c%u%c", &a, &end) == 1 ||
+           sscanf(word, "%u/%u%c", &a, &b, &end) == 2 ||
+           strspn(word, "0123456789") == strlen(word);
+}
+
+/* Each word of the ring's picture is one that was meant. */
+START_TEST(labels_do_not_overwrite_each_other)
+{
+    unsigned dead = 0;
+    scene_feed_failure();
+    scene.tape.count = 0;
+    tape_add(&scene.tape, GW_EV_MEMBER, 3, GW_MEMBER_DEAD);
+    for (unsigned r = 0; r < 2; r++) {
+        struct gw_event *event = tape_add(&scene.tape, GW_EV_SEND, r, 0);
+        event->peer = 1 - r;
+        event->op = 2;
+        event->epoch = 1;
+    }
+    scene_feed(0, scene.tape.count);
+    scene.picture.glyphs = &glyphs_ascii;
+    scene.picture.keys = false;
+    scene.view.page = PAGE_RING;
+    for (int height = 10; height < 24; height++)
+        for (int width = 40; width < 90; width++) {
+            scene_draw(width, height);
+            char *lines = grid_lines(&scene.grid);
+            char *page = strchr(strchr(lines, '\n') + 1, '\n') + 1;
+            char *line = strstr(page, " Look for ");
+            if (line)
+                *line = 0;
+            dead += strstr(page, "node 2 DEAD") != NULL;
+            for (char *word = strtok(page, " \n|+-<>^v"); word;
+                 word = strtok(NULL, " \n|+-<>^v"))
+                ck_assert_msg(is_label(word), "%dx%d: %s", width, height, word);
+            free(lines);
+        }
+    ck_assert_uint_gt(dead, 400);
 }
 END_TEST
 
@@ -299,9 +393,11 @@ Suite *suite_ringtop_draw(void)
         a_notice_takes_the_last_line,
         commands_are_prompted_for_in_the_last_line,
         keys_that_have_no_room_are_left_out,
-        who_went_long_ago_is_last_and_then_left_out,
+        nodes_that_are_gone_are_last_and_hidden_later,
         found_lines_are_marked,
         ranks_are_sorted,
+        a_paused_node_is_paused,
+        labels_do_not_overwrite_each_other,
         long_lines_are_wrapped,
         members_stand_in_order_around_the_ring,
         the_path_between_members,

@@ -59,6 +59,69 @@ START_TEST(golden_failover)
 }
 END_TEST
 
+/* Becomes a view of `count` nodes, in this order. */
+static void feed_view(uint32_t epoch, const unsigned *nodes, unsigned count)
+{
+    scene.tape.count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct gw_event *event =
+            tape_add(&scene.tape, GW_EV_MEMBER, nodes[i], GW_MEMBER_ALIVE);
+        event->epoch = epoch;
+        event->step = i;
+    }
+    tape_add(&scene.tape, GW_EV_EPOCH, GW_NONE, count)->epoch = epoch;
+    scene_feed(0, scene.tape.count);
+}
+
+/* A death, before the next view. */
+static void feed_death(unsigned node, uint32_t epoch)
+{
+    scene.tape.count = 0;
+    tape_add(&scene.tape, GW_EV_FAILURE, 2, GW_BY_EXIT)->peer = node;
+    tape_add(&scene.tape, GW_EV_MEMBER, node, GW_MEMBER_DEAD)->epoch = epoch;
+    scene_feed(0, scene.tape.count);
+}
+
+/* A chunk is half way from one node to another. */
+static void feed_chunk(uint32_t epoch, unsigned from, unsigned to)
+{
+    scene.tape.count = 0;
+    struct gw_event *event = tape_add(&scene.tape, GW_EV_SEND, from, 0);
+    event->peer = to;
+    event->epoch = epoch;
+    event->op = 7;
+    event->chunk = 5;
+    scene_feed(0, scene.tape.count);
+}
+
+/* The picture shows the order of the view, which is not that of the numbers. */
+START_TEST(golden_views)
+{
+    static const unsigned nodes[] = {0, 1, 2, 3}, rejoined[] = {0, 2, 3, 1},
+                          joined[] = {0, 2, 3, 1, 4}, left[] = {2, 1, 4};
+    scene.view.page = PAGE_RING;
+    feed_view(1, nodes, 4);
+    feed_death(1, 2);
+    feed_view(3, rejoined, 4);
+    feed_chunk(3, 1, 0);
+    scene_draw(80, 24);
+    assert_golden(&scene.grid, "rejoin-80x24");
+    feed_view(4, joined, 5);
+    feed_chunk(4, 1, 4);
+    scene_draw(80, 24);
+    assert_golden(&scene.grid, "join-80x24");
+    feed_death(0, 5);
+    feed_death(3, 5);
+    feed_view(5, left, 3);
+    feed_chunk(5, 4, 2);
+    scene_draw(80, 24);
+    assert_golden(&scene.grid, "two-deaths-80x24");
+    scene.view.page = PAGE_OVERVIEW;
+    scene_draw(80, 24);
+    assert_golden(&scene.grid, "two-deaths-overview-80x24");
+}
+END_TEST
+
 START_TEST(golden_loss)
 {
     scene_feed_losses(100);
@@ -207,9 +270,10 @@ END_TEST
 Suite *suite_ringtop_golden(void)
 {
     const TTest *const tests[] = {
-        golden_overview, golden_ring, golden_chunks,     golden_failover,
-        golden_loss,     golden_help, golden_commands,   golden_double,
-        too_small,       every_size,  nothing_known_yet, many_ranks,
+        golden_overview, golden_ring, golden_chunks,   golden_failover,
+        golden_loss,     golden_help, golden_commands, golden_double,
+        golden_views,    too_small,   every_size,      nothing_known_yet,
+        many_ranks,
     };
     Suite *suite = suite_create("ringtop_golden");
     TCase *tcase = tcase_create("ringtop golden");

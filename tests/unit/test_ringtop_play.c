@@ -294,6 +294,11 @@ START_TEST(a_command_is_confirmed_once)
     ck_assert_int_eq(view.request.kind, CONTROL_KILL);
     ck_assert_uint_eq(view.request.node, 1);
     view.request.kind = CONTROL_NONE;
+    strcpy(view.usual, "3"); /* of an empty answer */
+    type_all("k\r");
+    ck_assert_int_eq(view.request.kind, CONTROL_KILL);
+    ck_assert_uint_eq(view.request.node, 3);
+    view.request.kind = CONTROL_NONE;
     type_all("p7\r");
     ck_assert_int_eq(view.request.kind, CONTROL_PAUSE);
     ck_assert_uint_eq(view.request.node, 7);

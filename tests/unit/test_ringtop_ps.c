@@ -181,7 +181,7 @@ START_TEST(odd_documents)
         " \"state\": \"a state that is far too long to be one\","
         " \"parts\": 1e18, \"batch\": -1, \"phase\": 3}]}",
         "{\"slots\": [], \"clocks\": {\"staleness\": [-1, null, 1e30],"
-        " \"mode\": [], \"units\": 1e300}}",
+        " \"mode\": [], \"items\": 1e300}}",
         "{\"slots\": [], \"recoveries\": [3, {\"names\": [1, null]},"
         " {\"names\": \"x\", \"resumed_ms\": 1e300, \"detected_ms\": -4}]}",
     };

@@ -207,7 +207,7 @@ START_TEST(many)
     scene.view.help = false;
     scene.view.page = PAGE_OVERVIEW;
     scene_draw(80, 24);
-    ck_assert(scene_shows("15 more servers; Up and Down scroll"));
+    ck_assert(scene_shows("16 more servers; Up and Down scroll"));
     scene.view.rank_top = 1000;
     scene.view.chunk_left = 1000;
     scene.view.page = PAGE_SLOTS;

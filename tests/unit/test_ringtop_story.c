@@ -112,9 +112,9 @@ START_TEST(stages_of_a_failure)
     ck_assert_int_eq(state_condition(state, 2), RANK_DEAD);
     ck_assert_uint_eq(state_members(state), 2);
     ck_assert_str_eq(line(3),
-                     "rank 1 suspects rank 2: its connection was reset");
-    ck_assert_str_eq(line(2), "rank 0 suspects rank 2: no heartbeat");
-    ck_assert_str_eq(line(1), "rank 2 is declared dead");
+                     "node 1 suspects node 2: its connection was reset");
+    ck_assert_str_eq(line(2), "node 0 suspects node 2: no heartbeat");
+    ck_assert_str_eq(line(1), "node 2 is declared dead");
     ck_assert_str_eq(line(0), "epoch 1: 2 members");
 }
 END_TEST
@@ -143,10 +143,10 @@ START_TEST(excluded_work_is_redone)
     ck_assert(op_over(state_op(state)));
     const struct failover *f = &state->failovers.list[0];
     ck_assert(f->reached[RESUMED]);
-    ck_assert_uint_eq(f->redone, 1);
-    ck_assert_uint_eq(f->kept, 1);
-    ck_assert_str_eq(line(1),
-                     "without rank 2 after 13.0 us: chunks kept 1, redone 1");
+    ck_assert_uint_eq(f->recovered.redone, 1);
+    ck_assert_uint_eq(f->recovered.kept, 1);
+    ck_assert_str_eq(line(1), "without node 2 after 13.0 us: chunks 1 kept, 1 "
+                              "redone (copies 1 and 1)");
     ck_assert_str_eq(line(0), "op 1 allreduce: 18.0 us");
 }
 END_TEST
@@ -159,8 +159,8 @@ START_TEST(redoing_too_little_is_a_double)
     apply(1, 0, 0, 1, 0, 1);
     feed_all();
     ck_assert_uint_eq(state->ops_doubled, 1);
-    ck_assert_str_eq(line(0), "DOUBLE COUNT in op 1: rank 1 has rank 0 twice "
-                              "in c0, step 1 from rank 0");
+    ck_assert_str_eq(line(0), "DOUBLE COUNT in op 1: node 1 has node 0 twice "
+                              "in c0, step 1 from node 0");
 }
 END_TEST
 
@@ -171,7 +171,7 @@ START_TEST(forward_wants_all_members)
     feed_all();
     ck_assert_uint_eq(state_op(state)->full, 3);
     ck_assert_uint_eq(state_op(state)->members, 2);
-    ck_assert_str_eq(line(0), "op 1: forward, with the dead rank's data");
+    ck_assert_str_eq(line(0), "op 1: forward, with the dead member's data");
 }
 END_TEST
 
@@ -194,7 +194,7 @@ START_TEST(events_without_ranks)
     tape_add(&tape, GW_EV_FAILURE, GW_NONE, GW_BY_STALL)->peer = 1;
     feed_all();
     ck_assert_str_eq(line(0),
-                     "the supervisor suspects rank 1: it makes no progress");
+                     "the supervisor suspects node 1: it makes no progress");
 }
 END_TEST
 
@@ -315,11 +315,11 @@ START_TEST(who_is_received_again_has_no_story)
     feed_all();
     ck_assert_int_ne(state_condition(state, 1), RANK_SUSPECT);
     ck_assert_uint_eq(state->failovers.count, 0);
-    ck_assert_str_eq(line(0), "rank 1 responds again");
+    ck_assert_str_eq(line(0), "node 1 responds again");
     tape_add(&tape, GW_EV_FAILURE, 1, GW_BY_STALL)->peer = 1; /* itself */
     feed_all();
     ck_assert_uint_eq(state->failovers.count, 0);
-    ck_assert_str_eq(line(0), "rank 1: it makes no progress");
+    ck_assert_str_eq(line(0), "node 1: it makes no progress");
 }
 END_TEST
 

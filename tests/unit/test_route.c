@@ -112,7 +112,7 @@ Suite *suite_route(void)
 {
     Suite *suite = suite_create("route");
     TCase *t = tcase_create("all");
-    tcase_set_timeout(t, 60);
+    tcase_set_timeout(t, 300);
     tcase_add_test(t, one_after_the_other);
     tcase_add_test(t, all_at_once);
     suite_add_tcase(suite, t);

@@ -270,8 +270,8 @@ static uint64_t address_space(void)
 /* The process may have fewer addresses than the file has bytes. */
 START_TEST(a_file_larger_than_memory_trains)
 {
-#ifdef __SANITIZE_ADDRESS__
-    SKIP("row_file", "the sanitizer needs all addresses");
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    SKIP("row_file", "a sanitizer needs all addresses");
 #endif
     enum { MORE = 16 << 20 };
     struct gw_dataset *data;

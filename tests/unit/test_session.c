@@ -16,7 +16,7 @@ static struct gw__session_config config_of(unsigned node)
         .node = node,
         .role = GW__WORKER,
         .endpoint = "tcp://127.0.0.1:*",
-        .token = 1,
+        .security.token = 1,
         .controller_count = 1,
         .controllers = {{63, "ipc://@gw-test-session-nobody"}}};
 }

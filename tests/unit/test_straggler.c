@@ -78,7 +78,7 @@ START_TEST(a_policy_is_notified_of_asp)
     play_times(4, "fixed:1s", NULL);
     play_run(&r, 1);
     ck_assert_uint_eq(policy_calls, 50);
-    play_expect_close(seen.seconds, 1, 1e-9, "as many units as parts");
+    play_expect_close(seen.seconds, 1, 1e-9, "as many items as parts");
     play_expect_close(arrivals[3], 1, 1e-9, "the last");
 }
 END_TEST

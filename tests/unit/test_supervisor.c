@@ -8,6 +8,8 @@
 #include "run/supervisor/supervisor_links.h"
 #include "run/supervisor/supervisor_options.h"
 
+#include <base/link_profile.h>
+
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,7 +212,7 @@ END_TEST
 
 /* ---- links ---- */
 
-static enum gw_err change(struct gw_ring_link *link, const char *text,
+static enum gw_err change(struct gw_link_profile *link, const char *text,
                           struct gw_error *why)
 {
     json_t *json = json_loads(text, 0, NULL);
@@ -223,20 +225,20 @@ static enum gw_err change(struct gw_ring_link *link, const char *text,
 /* Unnamed fields do not change. */
 START_TEST(a_link_changes)
 {
-    struct gw_ring_link link = {.delay_us = 0};
+    struct gw_link_profile link = {.delay_us = 0};
     struct gw_error why;
-    ck_assert(link_is_quiet(&link));
+    ck_assert(gw__link_profile_is_none(&link));
     ck_assert(!change(&link, "{\"delay_us\": 5000, \"rate\": 1000}", &why));
     ck_assert(!change(&link, "{\"down\": true, \"loss_ppm\": 10000}", &why));
     ck_assert_uint_eq(link.delay_us, 5000);
     ck_assert_uint_eq(link.rate, 1000);
     ck_assert_uint_eq(link.loss_ppm, 10000);
-    ck_assert(link.down && !link_is_quiet(&link));
+    ck_assert(link.down && !gw__link_profile_is_none(&link));
     ck_assert(!change(&link,
                       "{\"down\": false, \"delay_us\": 0, \"rate\": 0, "
                       "\"loss_ppm\": 0}",
                       &why));
-    ck_assert(link_is_quiet(&link));
+    ck_assert(gw__link_profile_is_none(&link));
 }
 END_TEST
 
@@ -249,8 +251,8 @@ START_TEST(a_link_refuses)
         "{\"rate\": 5, \"down\": []}",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct gw_ring_link link = {.delay_us = 7};
-        const struct gw_ring_link before = link;
+        struct gw_link_profile link = {.delay_us = 7};
+        const struct gw_link_profile before = link;
         struct gw_error why;
         ck_assert_msg(change(&link, texts[i], &why) == GW_EINVAL, "%s",
                       texts[i]);

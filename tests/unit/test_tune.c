@@ -95,6 +95,36 @@ START_TEST(all_lists_every_algorithm)
 }
 END_TEST
 
+/* The listed ones, the choice and the predicted best. */
+START_TEST(words_list_the_algorithms)
+{
+    char path[64], words[96];
+    snprintf(path, sizeof path, "/tmp/gw-test-tune-%d.plan", (int)getpid());
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("allreduce ranks=P chunks=1\nstep for i in 1..P-1: i>0 c0 +\n"
+          "step for i in 1..P-1: 0>i c0 =\n",
+          file);
+    ck_assert_int_eq(fclose(file), 0);
+    snprintf(words, sizeof words, "main_replica,%s", path);
+    tune.words = words;
+    list();
+    ck_assert_int_eq(unlink(path), 0);
+    for (size_t i = 0; i < tune.case_count; i++) {
+        struct tune_case *item = &tune.cases[i];
+        unsigned last = item->algo_count - 1;
+        ck_assert_uint_ge(item->algo_count, 2);
+        ck_assert_uint_le(item->algo_count, 4);
+        ck_assert(item->algos[last].added);
+        ck_assert_double_gt(item->algos[last].predicted_us, 0);
+        ck_assert_str_eq(item->algos[last - 1].algo->name, "main_replica");
+        ck_assert(!item->algos[item->predicted].added);
+    }
+    tune.words = "rign";
+    ck_assert_int_eq(tune_list(&tune, &why), GW_EINVAL);
+}
+END_TEST
+
 START_TEST(cases_are_by_ranks_then_collective)
 {
     tune.ranks[1] = 2;
@@ -217,6 +247,23 @@ START_TEST(an_entry_needs_most_of_the_rounds)
     tune_evaluate(&tune, 0);
     ck_assert_uint_eq(item->best, B);
     ck_assert_int_eq(item->tuned_algo, -1);
+}
+END_TEST
+
+/* A plan of the user is the fastest, and the rule names the next one. */
+START_TEST(no_entry_names_an_added_algorithm)
+{
+    list();
+    took(0, 10, 7, 5);
+    struct tune_case *item = &tune.cases[0];
+    item->algos[C].added = true;
+    tune_evaluate(&tune, 0);
+    ck_assert_uint_eq(item->best, C);
+    ck_assert_int_eq(item->tuned_algo, B);
+    ck_assert_double_eq_tol(tune_regret(item, B), 7.0 / 5 - 1, 1e-9);
+    struct tune_summary sum;
+    ck_assert_int_eq(tune_sum_up(&tune, 0, &sum, &why), GW_OK);
+    ck_assert_double_eq_tol(sum.tuned.worst, 7.0 / 5 - 1, 1e-9);
 }
 END_TEST
 
@@ -364,6 +411,7 @@ Suite *suite_tune(void)
     tcase_add_test(cases, sizes_go_up_and_the_last_is_there);
     tcase_add_test(cases, a_case_lists_what_could_win);
     tcase_add_test(cases, all_lists_every_algorithm);
+    tcase_add_test(cases, words_list_the_algorithms);
     tcase_add_test(cases, cases_are_by_ranks_then_collective);
     tcase_add_test(cases, new_prices_predict_the_cases_of_their_ranks);
     tcase_add_test(cases, the_cheapest_by_new_prices_is_predicted);
@@ -372,6 +420,7 @@ Suite *suite_tune(void)
     tcase_add_checked_fixture(verdicts, begin, end);
     tcase_add_test(verdicts, an_entry_needs_more_than_the_noise);
     tcase_add_test(verdicts, an_entry_needs_most_of_the_rounds);
+    tcase_add_test(verdicts, no_entry_names_an_added_algorithm);
     tcase_add_test(verdicts, the_winner_before_stays);
     tcase_add_test(verdicts, neighbours_share_an_entry);
     tcase_add_test(verdicts, only_what_was_measured_has_entries);

@@ -32,9 +32,11 @@ END_TEST
 
 START_TEST(a_communicator_takes_as_many_as_it_can)
 {
-    json_t *file = json_pack("{s:{s:{s:[]}}}", "rules", "tcp", "allreduce");
+    json_t *file =
+        json_pack("{s:{s:{s:[]}}}", "tuning_rules", "tcp", "allreduce");
     json_t *entries = json_object_get(
-        json_object_get(json_object_get(file, "rules"), "tcp"), "allreduce");
+        json_object_get(json_object_get(file, "tuning_rules"), "tcp"),
+        "allreduce");
     struct gw__tuning_table table;
     for (int i = 0; i < 2 * GW__TUNING_TABLE_MAX; i++)
         json_array_append_new(entries, json_pack("{s:i,s:i,s:i,s:s}", "ranks",
@@ -86,7 +88,7 @@ static int run_rank(const char *rendezvous, unsigned rank, const char *algo)
     if (!file)
         return -1;
     fprintf(file,
-            "{\"rules\":{\"ipc\":{\"allreduce\":[{\"ranks\":4,"
+            "{\"tuning_rules\":{\"ipc\":{\"allreduce\":[{\"ranks\":4,"
             "\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"%s\"}]}}}",
             algo);
     fclose(file);

@@ -43,8 +43,8 @@ static void write_file(const char *text)
 static void write_entry(const char *wire, const char *op, const char *entry)
 {
     char text[512];
-    snprintf(text, sizeof text, "{\"rules\":{\"%s\":{\"%s\":[%s]}}}", wire, op,
-             entry);
+    snprintf(text, sizeof text, "{\"tuning_rules\":{\"%s\":{\"%s\":[%s]}}}",
+             wire, op, entry);
     write_file(text);
 }
 
@@ -72,6 +72,14 @@ START_TEST(an_entry_holds_for_its_range)
     ck_assert_str_ne(chosen("ipc", GW_ALLREDUCE, 4, 256), "ring");
     ck_assert_str_ne(chosen("tcp", GW_ALLREDUCE, 2, 256), "ring");
     ck_assert_str_ne(chosen("tcp", GW_ALLREDUCE, 8, 256), "ring");
+}
+END_TEST
+
+START_TEST(the_old_member_is_read)
+{
+    write_file("{\"rules\":{\"tcp\":{\"allreduce\":[{\"ranks\":4,"
+               "\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"ring\"}]}}}");
+    ck_assert_str_eq(chosen("tcp", GW_ALLREDUCE, 4, 256), "ring");
 }
 END_TEST
 
@@ -159,11 +167,11 @@ END_TEST
 
 static const char *const bad_files[] = {
     "",
-    "{\"rules\":{\"tcp\":{\"allreduce\":[{\"ranks\":4,\"from_bytes\":0",
+    "{\"tuning_rules\":{\"tcp\":{\"allreduce\":[{\"ranks\":4,\"from_bytes\":0",
     "[1,2]",
-    "{\"rules\":[]}",
-    "{\"rules\":{\"tcp\":3}}",
-    "{\"rules\":{\"tcp\":{\"allreduce\":{\"ranks\":4}}}}",
+    "{\"tuning_rules\":[]}",
+    "{\"tuning_rules\":{\"tcp\":3}}",
+    "{\"tuning_rules\":{\"tcp\":{\"allreduce\":{\"ranks\":4}}}}",
 };
 
 START_TEST(a_bad_file_is_none)
@@ -226,7 +234,8 @@ static void list(char out[512])
     size_t used = 0;
     json_t *file = json_load_file(path, 0, NULL), *entry;
     json_t *entries = json_object_get(
-        json_object_get(json_object_get(file, "rules"), "tcp"), "allreduce");
+        json_object_get(json_object_get(file, "tuning_rules"), "tcp"),
+        "allreduce");
     size_t i;
     ck_assert(json_is_array(entries));
     out[0] = 0;
@@ -343,6 +352,7 @@ Suite *suite_tuning_table(void)
     int files = sizeof bad_files / sizeof *bad_files;
     tcase_add_checked_fixture(choice, begin, end);
     tcase_add_test(choice, an_entry_holds_for_its_range);
+    tcase_add_test(choice, the_old_member_is_read);
     tcase_add_test(choice, sizes_are_of_the_whole_buffer);
     tcase_add_test(choice, the_others_stay_in_order);
     tcase_add_loop_test(choice, a_bad_entry_is_none, 0, entries);

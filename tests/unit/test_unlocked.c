@@ -93,7 +93,7 @@ START_TEST(what_is_lost_is_counted)
         whole += sums.row_writes_lost == 0;
         lost += sums.row_writes_lost;
     }
-    ck_assert_msg(lost > 0, "nothing was lost in %llu units of %d threads",
+    ck_assert_msg(lost > 0, "nothing was lost in %llu items of %d threads",
                   (unsigned long long)whole, THREADS);
 }
 END_TEST

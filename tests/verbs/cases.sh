@@ -9,19 +9,19 @@ bad=0
 operations="broadcast reduce allreduce gather scatter allgather reduce_scatter
     alltoall barrier"
 
-told() { # verdict | case | in a word
+record_verdict() { # verdict | case | in a word
     printf '%-4s %-7s %-46s %s\n' "$KIND" "$@"
 }
 
 failed() { # case | file that says why
-    told FAILED "$1" ""
+    record_verdict FAILED "$1" ""
     grep -v '^repeat with' "$2" | sed 's/^/        /' | tail -20
     bad=1
 }
 
 suite() { # name | what it is
     if CK_RUN_SUITE=$1 GW_TEST_WIRES=verbs CK_DEFAULT_TIMEOUT=60 unit >log 2>&1; then
-        told ok "$2" "$(sed -n 's/^100%: Checks: \([0-9]*\),.*/\1 tests/p' log)"
+        record_verdict ok "$2" "$(sed -n 's/^100%: Checks: \([0-9]*\),.*/\1 tests/p' log)"
     else
         failed "$2" log
     fi
@@ -41,7 +41,7 @@ bench() { # ranks
         fi
         rows=$((rows + $(grep -c '"wrong":0[,}]' rows)))
     done
-    told ok "every collective, $1 ranks" "$rows sizes, none wrong"
+    record_verdict ok "every collective, $1 ranks" "$rows sizes, none wrong"
 }
 
 # Data that iWARP has finished may still be under way in TCP.
@@ -50,7 +50,7 @@ suite_over_a_slow_line() {
         suite wire_memory "conformance: memory, over a slow line"
         /usr/sbin/tc qdisc del dev lo root
     else
-        told FAILED "a slow line" ""
+        record_verdict FAILED "a slow line" ""
         bad=1
     fi
 }
@@ -59,7 +59,7 @@ all_algorithms() {
     if collrun bench allreduce --algo all -n 4 --wire verbs --insecure \
         --sizes 70000 --iters 2 --warmup 1 -o jsonl >rows 2>log &&
         ! grep '"wrong":' rows | grep -qv '"wrong":0[,}]'; then
-        told ok "every algorithm of all-reduce, 4 ranks" \
+        record_verdict ok "every algorithm of all-reduce, 4 ranks" \
             "$(grep -c '"wrong":0[,}]' rows) algorithms, none wrong"
     else
         cat rows >>log
@@ -96,7 +96,7 @@ killed() {
     cat err.0 err.1 >log
     if [ "$tries" -lt 600 ] && [ "$status" = 0 ] && grep -q 'rank 2' err.0 &&
         [ "$took" -le 5 ]; then
-        told ok "$name" "within $took s"
+        record_verdict ok "$name" "within $took s"
     else
         echo "after $tries looks: status $status, $took s" >>log
         failed "$name" log
@@ -110,7 +110,7 @@ refused() { # case | words | command...
     if "$@" >log 2>&1 || ! grep -q "$words" log; then
         failed "$name" log
     else
-        told ok "$name" ""
+        record_verdict ok "$name" ""
     fi
 }
 

@@ -30,7 +30,7 @@ clean() {
     test -z "$work" || rm -rf "$work"
 }
 
-told() { # kind | verdict | case | in a word
+record_verdict() { # kind | verdict | case | in a word
     printf '%-4s %-7s %-46s %s\n' "$@"
 }
 
@@ -66,7 +66,7 @@ await() { # kind | cases
         wait "$machine" || status=$?
         test "$status" = 0 || bad=1
         test "$status" -lt 124 ||
-            told "$1" FAILED "a machine for $2" "ended with status $status"
+            record_verdict "$1" FAILED "a machine for $2" "ended with status $status"
     done
     machines=
 }
@@ -100,9 +100,9 @@ check() { # kind
         one "$1"
         two "$1"
         ;;
-    69) told "$1" skipped "all of it" "$(tail -n 1 "$work/log")" ;;
+    69) record_verdict "$1" skipped "all of it" "$(tail -n 1 "$work/log")" ;;
     *)
-        told "$1" FAILED "its kernel" ""
+        record_verdict "$1" FAILED "its kernel" ""
         tail -n 20 "$work/log" | sed 's/^/        /'
         ;;
     esac
@@ -118,10 +118,10 @@ work=$(mktemp -d)
 test -e "$kernel/version" || echo "check-verbs: gets Debian's kernel, once"
 make_kernel rxe || test $? != 69 || skip_all "$(tail -n 1 "$work/log")"
 
-mkfifo "$work/told"
-count <"$work/told" &
+mkfifo "$work/verdicts"
+count <"$work/verdicts" &
 counter=$!
-exec 3>&1 >"$work/told"
+exec 3>&1 >"$work/verdicts"
 for kind in ${KINDS:-rxe siw}; do
     check "$kind"
 done

@@ -23,12 +23,12 @@ member() { # rank | options
         >out."$rank" 2>err."$rank"
 }
 
-told() { # verdict | case | in a word
+record_verdict() { # verdict | case | in a word
     test "$mine$1" = 2ok || printf '%-4s %-7s %-46s %s\n' "$KIND" "$@"
 }
 
 failed() { # case
-    told FAILED "$1, ranks $own" ""
+    record_verdict FAILED "$1, ranks $own" ""
     cat out."$mine" err.* | tail -20 | sed 's/^/        /'
     bad=1
 }
@@ -53,7 +53,7 @@ every_collective() {
         fi
         rows=$((rows + $(grep -c '"wrong":0[,}]' out."$mine")))
     done
-    told ok "every collective, 2 ranks here, 2 there" "$rows sizes, none wrong"
+    record_verdict ok "every collective, 2 ranks here, 2 there" "$rows sizes, none wrong"
 }
 
 endless() {
@@ -86,7 +86,7 @@ end_without_a_word() {
 see_it_end() {
     name="a host that is gone is named"
     if ! endless && grep -q 'rank [23] lost' err.0; then
-        told ok "$name" "$(sed -n 's/.*\(rank [23] lost.*\)/\1/p' err.0 | tail -1)"
+        record_verdict ok "$name" "$(sed -n 's/.*\(rank [23] lost.*\)/\1/p' err.0 | tail -1)"
     else
         failed "$name"
     fi

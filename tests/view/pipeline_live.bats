@@ -106,7 +106,7 @@ pictures_grow() {
     grep -q '\[END\]$' end
     wait "$pid" || true
     pid=
-    [[ $(ctl status) = *"# error: pipebench run ended without a message"* ]]
+    [[ $(ctl status) = *"# state: died, pipebench run"*"# error: pipebench run ended without a message"* ]]
 }
 
 @test "recordings of a run and of a simulation show the same page" {

@@ -54,9 +54,9 @@ is_paused() {
     until_true shows ' k kill  p pause  a add'
 
     press k
-    until_true shows 'kill which node? _  (Enter: yes, Esc: no)'
+    until_true shows 'kill which node? \[3\]_  (Enter: yes, Esc: no)'
     press 9 Escape
-    until_true shows 'F1 help'
+    until_true shows 'F1 keys'
     press k 2
     until_true shows 'kill which node? 2_'
     started=${EPOCHREALTIME/[.,]/}
@@ -65,17 +65,18 @@ is_paused() {
     took=$(((${EPOCHREALTIME/[.,]/} - started) / 1000))
     echo "# the kill was on the screen after $took ms" >&3
     until_true shows 'node 2 was killed: epoch 2, ring 0 1 3'
-    until_true shows 'without rank 2'
+    until_true shows 'without node 2'
 
     resize 40 10
     until_true shows '^ allreduce 64K  op .*\[LIVE\]$'
     [ "$(screen | wc -l)" -eq 10 ]
     resize 80 24
     until_true shows '^ ringtop  allreduce 64K  op .*\[LIVE\]$'
-    until_true shows 'r2 x  -    -    -'
+    until_true shows 'n2 x  -    -    -'
 
     press p 3 Enter
     until_true shows 'node 3 was paused'
+    until_true shows '^    3 paused'
     until_true is_paused 3
     press p 3 Enter
     until_true shows 'node 3 was resumed'

@@ -15,16 +15,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void campaign_of(void *world, uint64_t seed,
+static void campaign_of(void *cluster, uint64_t seed,
                         struct gw__campaign *campaign)
 {
-    simcluster_campaign(world, seed, campaign);
+    simcluster_campaign(cluster, seed, campaign);
 }
 
 static void print(const struct ps_simulation *w, const struct seeds_sum *sum)
 {
     printf("ps: %" PRIu64 " seeds: %" PRIu64 " inputs, %" PRIu64
-           " crashes; pushes %" PRIu64 ", pulls %" PRIu64 ", units %" PRIu64
+           " crashes; pushes %" PRIu64 ", pulls %" PRIu64 ", items %" PRIu64
            ", slots moved %" PRIu64 ", declared dead %" PRIu64 ", lost %" PRIu64
            "; digest %016" PRIx64 "\n",
            w->totals.seeds, sum->inputs, sum->crashes, w->totals.pushes,

@@ -42,10 +42,10 @@ void oracle_granted(struct ps_simulation *w, const struct gw_ps_work *work,
     double rounds = (double)work->batch * PARTS;
     bool whole = w->mode.kind == GW_PS_BSP && !w->mode.drop;
     if (whole && (double)shared != rounds)
-        oracle_fail(w, "round %llu sees %g units, not %g",
+        oracle_fail(w, "round %llu sees %g items, not %g",
                     (unsigned long long)work->batch, (double)shared, rounds);
     if ((double)shared > WORK_ITEMS + ROUNDING)
-        oracle_fail(w, "%g units were counted, of %d", (double)shared,
+        oracle_fail(w, "%g items were counted, of %d", (double)shared,
                     WORK_ITEMS);
     if (work->staleness > w->mode.bound && w->mode.kind == GW_PS_SSP)
         oracle_fail(w, "staleness %llu under ssp:%u",
@@ -82,7 +82,7 @@ static void oracle_drop(struct ps_simulation *w,
     for (unsigned batch = 0; batch < BATCHES; batch++)
         all += oracle_left_out(w, values + (size_t)batch * PARTS);
     if (!is_close((double)values[WORK_ITEMS], all))
-        oracle_fail(w, "the sum of all units is %g, not %g",
+        oracle_fail(w, "the sum of all items is %g, not %g",
                     (double)values[WORK_ITEMS], all);
 }
 
@@ -97,7 +97,7 @@ static void oracle_once(struct ps_simulation *w,
             oracle_fail(w, "unit %u counted %g times", item,
                         (double)values[item]);
     if ((double)values[WORK_ITEMS] != WORK_ITEMS)
-        oracle_fail(w, "the sum of all units is %g, not %d",
+        oracle_fail(w, "the sum of all items is %g, not %d",
                     (double)values[WORK_ITEMS], WORK_ITEMS);
 }
 

@@ -133,7 +133,7 @@ static void check(void *context, struct gw__sim *sim)
             gw__worker_describe_wait(w->worker_cores[i], gw__sim_now(sim), text,
                                      sizeof text);
     gw__sim_fail(sim, "not done at the end: %s%s%s",
-                 w->items_read ? "" : "units were not read; ",
+                 w->items_read ? "" : "items were not read; ",
                  consensus_is_whole(w) ? "" : "slots are on the move; ", text);
 }
 

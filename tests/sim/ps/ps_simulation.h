@@ -182,7 +182,7 @@ bool oracle_is_done(struct ps_simulation *cluster);
 uint64_t counter_key(unsigned worker, unsigned counter);
 uint64_t item_key(unsigned item); /* WORK_ITEMS: the shared one */
 
-/* The world of the current network. START does not pass it: a pointer would
+/* The cluster of the current network. START does not pass it: a pointer would
  * differ in each run, and so would the digest. */
 struct ps_simulation *simcluster_running(void);
 void simcluster_open(struct ps_simulation *cluster);
