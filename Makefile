@@ -185,7 +185,8 @@ TEST = @{ printf '%s\n' $(BATS) "$(SIM_RING)" "$(SIM_RAFT)" "$(SIM_PS)" "tests/c
 	} | $(RUN_TESTS) -o $(B)/tests.times
 # Tests of real processes.
 REAL_BATS = $(wildcard tests/fault/*.bats tests/view/*_*.bats) $(addprefix tests/cli/, \
-	elastic.bats lab.bats pipebench_run.bats psnode.bats ringctl.bats run.bats train.bats)
+	elastic.bats export.bats lab.bats lockstep.bats pipebench_run.bats psnode.bats ringctl.bats \
+	run.bats train.bats)
 REAL_SUITES = publish coll_kill launch launch_silence ring ring_death ring_join supervisor \
 	supervisor_recovery process_watch
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
@@ -266,6 +267,36 @@ check-mpi: all
 check-net check-slurm check-k8s: check-%: all
 	@.ci/deps net $* || true
 	@B=$(B) CC="$(CC)" bats tests/$*
+
+#: check-python      test the Python package with pytest, against NumPy
+.PHONY: check-python
+check-python: all
+	@if .ci/deps python && /usr/bin/python3 -c "import numpy, pytest"; then \
+		B=$(abspath $(B)) /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/python; \
+	else echo "check-python: skipped, python3-numpy and python3-pytest cannot be had here"; fi
+
+# The backend of PyTorch, for the headers of the installed one.
+PYTHON ?= /usr/bin/python3
+TORCH_CC := $(sort $(wildcard lib/torch/*.cc))
+TORCH_OBJ := $(TORCH_CC:%.cc=$(B)/%.o) $(patsubst %.c,$(B)/%.o,$(wildcard lib/torch/*.c))
+$(TORCH_CC:%.cc=$(B)/%.o): $(B)/%.o: %.cc $(wildcard lib/torch/*.h)
+	@mkdir -p $(@D)
+	$(call say,c++,$<)$(CXX) -std=c++17 -O2 -g0 -fPIC -fvisibility=hidden -Wall -Ilib/include \
+		-DTORCH_API_INCLUDE_EXTENSION_H -DTORCH_EXTENSION_NAME=_torch \
+		-isystem /usr/include/torch/csrc/api/include \
+		-isystem $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])') -c $< -o $@
+$(B)/torch/_torch.so: $(TORCH_OBJ) $(LIB_SO)
+	@mkdir -p $(@D)
+	$(call say,ld,$@)$(CXX) -shared -o $@ $(TORCH_OBJ) -L$(B) -lgradwire -Wl,-rpath,'$$ORIGIN/..' \
+		-ltorch -ltorch_python -ltorch_cpu -lc10 -lpthread
+#: torch             build the backend of torch.distributed
+.PHONY: torch check-torch
+torch: $(B)/torch/_torch.so
+#: check-torch       test the backend with PyTorch's own tests
+check-torch:
+	+@if .ci/deps torch; then $(MAKE) --no-print-directory all torch && \
+		PYTHON=$(PYTHON) tests/torch/check.sh $(B); \
+	else echo "check-torch: skipped, not all that it needs can be had here"; fi
 
 # With less optimisation compilers print false warnings.
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@
@@ -357,6 +388,10 @@ picture: $(B)/ringctl $(B)/ringtop
 
 LIBDIR = $(PREFIX)/lib
 SHARE = $(PREFIX)/share
+# Debian's Python looks into python3 below /usr, and into its own version's folder
+# below /usr/local.
+PYTHONDIR ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(shell python3 -c \
+	'import sys; print("python%d.%d" % sys.version_info[:2])' 2>/dev/null || echo python3))/dist-packages
 # from=to=mode
 to = $(foreach f,$(1),$(f)=$(2)/$(notdir $(f))=$(3))
 INSTALLED = $(call to,$(TOOLS:%=$(B)/%),$(PREFIX)/bin,755) \
@@ -364,31 +399,48 @@ INSTALLED = $(call to,$(TOOLS:%=$(B)/%),$(PREFIX)/bin,755) \
 	$(call to,$(B)/gradwire.pc,$(LIBDIR)/pkgconfig,644) \
 	$(call to,$(wildcard lib/include/gradwire/*.h),$(PREFIX)/include/gradwire,644) \
 	$(foreach s,1 3 5 7,$(call to,$(wildcard man/*.$(s)),$(SHARE)/man/man$(s),644)) \
+	$(call to,$(wildcard lib/python/gradwire/*.py lib/python/gradwire/py.typed),$(PYTHONDIR)/gradwire,644) \
 	$(call to,$(TOOLS:%=$(B)/completion/%),$(SHARE)/bash-completion/completions,644) \
 	$(call to,$(wildcard labs/plans/*.plan labs/plans/*.pipe),$(SHARE)/gradwire/plans,644) \
 	$(call to,$(wildcard labs/nets/*.net),$(SHARE)/gradwire/nets,644) \
 	$(call to,$(wildcard labs/plugins/*.c),$(SHARE)/gradwire/plugins,644) \
+	$(call to,$(wildcard labs/programs/*),$(SHARE)/gradwire/programs,644) \
 	$(call to,$(wildcard labs/topologies/*.topo),$(SHARE)/gradwire/topologies,644)
 SO_LINKS = $(LIBDIR)/libgradwire.so.$(SOVERSION) $(LIBDIR)/libgradwire.so
+# The labs with their folders. Their texts name the installed files.
+LABS = $(SHARE)/gradwire/labs
+LAB_FILES = (cd labs && find lab README* lib notebooks/*.ipynb data/get.sh data/karate.* [0-9]* -type f)
+LAB_LINKS = $(patsubst %,$(LABS)/%,nets plans plugins programs topologies)
+LAB_TEXTS = find $(addprefix $(DESTDIR)$(SHARE)/gradwire/,labs programs plugins) -type f '(' -name '*.md' \
+	-o -name hints.txt -o -name predict.txt -o -name get.sh -o -path '*/exercise/*' \
+	-o -path '*/solution/*' -o -path '*/programs/*' -o -path '*/plugins/*' ')'
 field = $(word $(1),$(subst =, ,$(2)))
 
 $(B)/gradwire.pc: .ci/gradwire.pc always
-	@sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC)|; s|@SEAL@|$(SEAL_LIB:%=% )|' $< >$@
+	@sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIB_LIBS)|' $< >$@
+
+$(B)/installed.sed: .ci/installed.sed always
+	@sed 's|@LABS@|$(LABS)|; s|@INCLUDE@|$(PREFIX)/include|' $< >$@
 
 $(B)/completion/%: $(B)/%
 	@mkdir -p $(@D)
 	$< completion bash >$@
 
 #: install uninstall install in PREFIX=/usr/local (under DESTDIR), or remove
-install: all $(B)/gradwire.pc $(TOOLS:%=$(B)/completion/%)
+install: all $(B)/gradwire.pc $(B)/installed.sed $(TOOLS:%=$(B)/completion/%)
 	@$(foreach f,$(INSTALLED),install -D -m $(call field,3,$(f)) $(call field,1,$(f)) \
 		$(DESTDIR)$(call field,2,$(f)) &&) true
 	@$(foreach l,$(SO_LINKS),ln -sf $(notdir $(LIB_SO)) $(DESTDIR)$(l) &&) true
+	@mkdir -p $(DESTDIR)$(LABS)
+	@$(LAB_FILES) | tar -C labs -cf - --mode=u=rwX,go=rX -T - | tar -C $(DESTDIR)$(LABS) -xf - --no-same-owner
+	@$(foreach l,$(LAB_LINKS),ln -sfn ../$(notdir $(l)) $(DESTDIR)$(l) &&) true
+	@$(LAB_TEXTS) | xargs sed -i -f $(B)/installed.sed
 	@test -n "$(DESTDIR)" || ldconfig 2>/dev/null || true
 uninstall:
-	rm -f $(addprefix $(DESTDIR),$(foreach f,$(INSTALLED),$(call field,2,$(f))) $(SO_LINKS))
-	-@cd $(DESTDIR)$(PREFIX) && rmdir include/gradwire share/gradwire/plans share/gradwire/plugins share/gradwire/nets \
-		share/gradwire/topologies share/gradwire
+	rm -f $(addprefix $(DESTDIR),$(foreach f,$(INSTALLED),$(call field,2,$(f))) $(SO_LINKS) $(LAB_LINKS))
+	-@$(LAB_FILES) | (cd $(DESTDIR)$(LABS) && xargs rm -f)
+	-@rm -rf $(DESTDIR)$(PYTHONDIR)/gradwire
+	-@find $(DESTDIR)$(PREFIX)/include/gradwire $(DESTDIR)$(SHARE)/gradwire -depth -type d -empty -delete
 
 #: deps              install the packages that the build needs, on Debian or Ubuntu
 deps:
