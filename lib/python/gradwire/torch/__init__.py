@@ -21,7 +21,7 @@ import torch  # the libraries that the extension needs
 from torch import distributed
 from torch.distributed import distributed_c10d
 
-from . import _library  # noqa: F401  libgradwire.so, before the extension
+from .. import _library  # noqa: F401  libgradwire.so, before the extension
 
 
 def _load_extension():
