@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_MS = 10000, TIMEOUT_MS = 30000, SLICE_MAX = 1 << 30 };
+enum { CONNECT_MS = 10000, SLICE_MAX = 1 << 30 };
 
 enum gw_err gw__comm_check_shape(const struct gw_comm_config *config,
                                  struct gw_error *why)
@@ -77,7 +77,7 @@ struct gw_comm *gw__comm_new(const struct gw_comm_config *config)
     comm->rank = config->rank;
     comm->size = config->size;
     comm->timeout_ns =
-        (config->timeout_ms ? config->timeout_ms : TIMEOUT_MS) * 1000000ULL;
+        (config->timeout_ms ? config->timeout_ms : GW__TIMEOUT_MS) * 1000000ULL;
     comm->p2p_sends = calloc(n, sizeof *comm->p2p_sends);
     comm->p2p_recvs = calloc(n, sizeof *comm->p2p_recvs);
     comm->p2p_programs = calloc(2 * n, sizeof(struct gw__program *));

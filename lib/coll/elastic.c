@@ -110,7 +110,7 @@ enum gw_err gw__comm_connect(struct gw_comm *comm,
 void gw__comm_leave(struct gw_comm **comm)
 {
     if (*comm && (*comm)->wire)
-        (*comm)->wire->no_linger = true;
+        (*comm)->wire->linger_ns = 0;
     gw_comm_destroy(comm);
 }
 

@@ -146,6 +146,15 @@ static int ended_otherwise(struct gw__process_watch *watch)
     return -1;
 }
 
+bool gw__process_watch_stopped(const struct gw__process_watch *watch,
+                               unsigned rank)
+{
+    const struct gw__process_watch_entry *entry = &watch->entries[rank];
+    return (entry->state == BY_PIDFD || entry->state == BY_PROC) &&
+           gw__process_watch_state(entry->id.pid, entry->id.start) ==
+               GW__PROCESS_WATCH_STOPPED;
+}
+
 int gw__process_watch_poll(struct gw__process_watch *watch)
 {
     int rank = ended_by_pidfd(watch);

@@ -44,6 +44,11 @@ gw__process_watch_add(struct gw__process_watch *watch, unsigned rank,
                       const struct gw__process_watch_id *id,
                       struct gw_error *why);
 
+/* Is the process of `rank` stopped, as by SIGSTOP? Reads /proc. False also for a
+ * peer that is not watched. */
+bool gw__process_watch_stopped(const struct gw__process_watch *watch,
+                               unsigned rank);
+
 /* A rank whose process has ended, each one once; -1: no more. */
 int gw__process_watch_poll(struct gw__process_watch *watch);
 

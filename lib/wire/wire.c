@@ -20,6 +20,24 @@ const char *const *gw_wire_list(void)
     return gw__verbs_is_built() ? names : without_verbs;
 }
 
+static enum gw_err open_named(const struct gw_comm_config *config,
+                              struct gw__wire **wire, struct gw_error *why)
+{
+    if (strcmp(config->wire, "shm") == 0)
+        return gw__shm_open(config, wire, why);
+    if (strcmp(config->wire, "zmq") == 0)
+        return gw__zmq_open(config, wire, why);
+    if (strcmp(config->wire, "ipc") == 0 || strcmp(config->wire, "tcp") == 0)
+        return config->key_file && !gw__seal_is_built()
+                   ? gw__zmq_open(config, wire, why)
+                   : gw__socket_open(config, wire, why);
+    if (strcmp(config->wire, "verbs") == 0)
+        return gw__verbs_open(config, wire, why);
+    return gw_fail(why, GW_EINVAL,
+                   "unknown wire \"%.40s\"; use shm, ipc, tcp, zmq or verbs",
+                   config->wire);
+}
+
 enum gw_err gw__wire_open(const struct gw_comm_config *config,
                           struct gw__wire **wire, struct gw_error *why)
 {
@@ -27,25 +45,18 @@ enum gw_err gw__wire_open(const struct gw_comm_config *config,
     *wire = NULL;
     if (!named.wire)
         named.wire = "shm";
+    if (!named.timeout_ms)
+        named.timeout_ms = GW__TIMEOUT_MS;
     if (named.size == 0 || named.size > GW__WIRE_PEERS_MAX ||
         named.rank >= named.size)
         return gw_fail(
             why, GW_EINVAL,
             "rank %u of %u: a wire must join 1 to %d ranks, numbered from 0",
             named.rank, named.size, GW__WIRE_PEERS_MAX);
-    if (strcmp(named.wire, "shm") == 0)
-        return gw__shm_open(&named, wire, why);
-    if (strcmp(named.wire, "zmq") == 0)
-        return gw__zmq_open(&named, wire, why);
-    if (strcmp(named.wire, "ipc") == 0 || strcmp(named.wire, "tcp") == 0)
-        return named.key_file && !gw__seal_is_built()
-                   ? gw__zmq_open(&named, wire, why)
-                   : gw__socket_open(&named, wire, why);
-    if (strcmp(named.wire, "verbs") == 0)
-        return gw__verbs_open(&named, wire, why);
-    return gw_fail(why, GW_EINVAL,
-                   "unknown wire \"%.40s\"; use shm, ipc, tcp, zmq or verbs",
-                   named.wire);
+    enum gw_err err = open_named(&named, wire, why);
+    if (!err)
+        (*wire)->linger_ns = (uint64_t)named.timeout_ms * 1000000U;
+    return err;
 }
 
 bool gw__header_fits(const struct gw__header *header,

@@ -25,7 +25,11 @@
 #include <gradwire/base.h>
 #include <gradwire/wire.h>
 
-enum { GW__ADDRESS_MAX = 4096, GW__WIRE_PEERS_MAX = 1024 };
+enum {
+    GW__ADDRESS_MAX = 4096,
+    GW__WIRE_PEERS_MAX = 1024,
+    GW__TIMEOUT_MS = 30000, /* without progress, if the caller sets no limit */
+};
 
 /* The call that a rank is executing: 24 bytes sent with each slice, so that a
  * mismatch becomes an error that names both calls. */
@@ -115,14 +119,17 @@ struct gw__wire_ops {
      * buffers that were lent to them. */
     void (*abort)(struct gw__wire *, const struct gw_error *error);
     /* Sends a goodbye to the peers and frees all. It waits for peers only as
-     * long as it takes to hand over data that they need: at most 200 ms for
-     * data already sent; over verbs a second, while data goes on arriving. */
+     * long as it takes to hand over data that they need, and at most
+     * `linger_ns`; over zmq at most 2 s, over verbs a second, while data goes
+     * on arriving. */
     void (*close)(struct gw__wire *);
     struct gw__windows *(*windows)(struct gw__wire *);
     /* Has `peer` ended or become unreachable without a goodbye? NULL: only
      * `peek` reports it, when there is no slice of that peer left. */
     bool (*lost)(struct gw__wire *, unsigned peer);
 };
+
+enum { GW__STOPPED_LINGER_NS = 200 * 1000000 };
 
 struct gw__wire {
     const struct gw__wire_ops *ops;
@@ -132,9 +139,11 @@ struct gw__wire {
     /* A slice was released that may have been overwritten, since its sender had
      * failed or closed: `check` returns which and why. */
     bool read_raced;
-    /* Set before `close`: peers need nothing of this rank any more, so it waits
-     * for none of them. */
-    bool no_linger;
+    /* The longest wait of `close` for peers that still need data of this rank.
+     * 0: they need none any more. gw__wire_open sets it to the time after which
+     * a call without progress fails: a peer that gets no CPU is late, not
+     * gone. A peer that is seen stopped gets GW__STOPPED_LINGER_NS. */
+    uint64_t linger_ns;
     /* Not owned; NULL: none. Once it is true, `connect` fails with GW_EINTR and
      * `wait` returns, both within 2 ms. */
     const _Atomic bool *interrupt;

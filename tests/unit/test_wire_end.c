@@ -99,6 +99,55 @@ START_TEST(data_survives_a_sender_that_closed)
 }
 END_TEST
 
+/* A reader that gets no CPU for a while is late, not gone: the closing rank
+ * keeps its data for it. Too much for a kernel's buffer, and none of it fits into
+ * a descriptor. */
+START_TEST(a_late_reader_gets_all_data)
+{
+    enum { LATE_MS = 400, SLICES = 4 };
+    static const struct timespec late = {.tv_nsec = LATE_MS * 1000000};
+    struct wire_set set;
+    struct gw__slice_view view;
+    unsigned char *data = malloc(LARGE_BYTES);
+    pthread_t closer;
+    wire_set_fill(data, LARGE_BYTES, 3);
+    wire_set_start(&set, wire_set_name(_i), 2, 0);
+    struct gw__wire *reader = set.wires[1];
+    for (uint32_t i = 0; i < SLICES; i++) {
+        struct gw__header header = {.slice = i, .bytes = LARGE_BYTES};
+        wire_set_send(set.wires[0], 1, &header, data, true);
+    }
+    pthread_create(&closer, NULL, close_it, &set.wires[0]);
+    nanosleep(&late, NULL);
+    for (uint32_t i = 0; i < SLICES; i++) {
+        ck_assert_int_eq(wire_set_await(reader, 0, &view), GW_OK);
+        ck_assert_uint_eq(view.header->slice, i);
+        ck_assert(!wire_set_differs(view.data, LARGE_BYTES, 3));
+        reader->ops->release(reader, 0);
+    }
+    pthread_join(closer, NULL);
+    wire_set_end(&set);
+    free(data);
+}
+END_TEST
+
+/* With data that its peer never reads, a rank closes when it is interrupted. */
+START_TEST(an_interrupt_ends_the_wait_of_close)
+{
+    static const _Atomic bool interrupted = true;
+    struct wire_set set;
+    unsigned char *data = calloc(1, LARGE_BYTES);
+    wire_set_start(&set, wire_set_name(_i), 2, 0);
+    fill_link(set.wires[0], 1, data, true);
+    uint64_t begin_ns = gw_now_ns();
+    set.wires[0]->interrupt = &interrupted;
+    gw__wire_close(&set.wires[0]);
+    ck_assert_uint_lt(ms_since(begin_ns), 10000);
+    wire_set_end(&set);
+    free(data);
+}
+END_TEST
+
 /* A member that was stopped in a ring reads memory that the others, which left
  * without waiting for it, have overwritten since. */
 static void test_reading(bool leave_before_release)
@@ -114,7 +163,7 @@ static void test_reading(bool leave_before_release)
     if (!leave_before_release)
         reader->ops->release(reader, 0);
     uint64_t begin_ns = gw_now_ns();
-    set.wires[0]->no_linger = true;
+    set.wires[0]->linger_ns = 0;
     gw__wire_close(&set.wires[0]);
     ck_assert_uint_lt(ms_since(begin_ns), 150);
     if (leave_before_release)
@@ -406,6 +455,8 @@ Suite *suite_wire_end(void)
     tcase_add_loop_test(tests, a_goodbye_comes_after_the_data, 0, wires);
     tcase_add_loop_test(tests, data_survives_a_sender_that_closed, 0, wires);
     tcase_add_loop_test(tests, close_is_quick_when_nothing_is_due, 0, wires);
+    tcase_add_loop_test(tests, a_late_reader_gets_all_data, 0, wires);
+    tcase_add_loop_test(tests, an_interrupt_ends_the_wait_of_close, 0, wires);
     tcase_add_test(tests, what_is_read_of_one_that_left_is_invalid);
     tcase_add_loop_test(tests, an_abort_wakes_a_sleeper, 0, wires);
     tcase_add_loop_test(

@@ -226,7 +226,8 @@ static void emulated_abort(struct gw__wire *wire, const struct gw_error *error)
 static void emulated_close(struct gw__wire *wire)
 {
     struct emulated_wire *emulated = emulated_wire_of(wire);
-    emulated->wrapped->no_linger = wire->no_linger;
+    emulated->wrapped->linger_ns = wire->linger_ns;
+    emulated->wrapped->interrupt = wire->interrupt;
     gw__wire_close(&emulated->wrapped);
     free(emulated);
 }

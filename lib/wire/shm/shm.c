@@ -198,20 +198,31 @@ static enum gw_err shm_connect(struct gw__wire *wire,
 
 /* The peer reads a stage by its place until it has released the slice. So
  * linger for peers that live and still have slices to read. */
+static bool reads_staging(struct gw__shm *shm, unsigned rank,
+                          uint64_t waited_ns)
+{
+    struct gw__shm_peer *peer = &shm->peers[rank];
+    return peer->segment && peer->staging.base &&
+           !gw__shm_all_released(shm, rank) &&
+           !gw__shm_gone(&shm->wire, rank) &&
+           (waited_ns < GW__STOPPED_LINGER_NS ||
+            !gw__process_watch_stopped(&shm->process_watch, rank));
+}
+
 static void linger(struct gw__shm *shm)
 {
-    uint64_t deadline = gw_now_ns() + 200 * 1000000ULL;
-    if (shm->wire.no_linger)
-        return;
-    for (unsigned r = 0; r < shm->wire.size; r++) {
-        struct gw__shm_peer *peer = &shm->peers[r];
-        while (peer->segment && peer->staging.base && !peer->lost &&
+    static const uint64_t nap_ns = 2 * 1000000U;
+    struct gw__wire *wire = &shm->wire;
+    uint64_t begin_ns = gw_now_ns(), waited_ns = 0;
+    for (unsigned r = 0; r < wire->size; r++)
+        while (waited_ns < wire->linger_ns &&
+               reads_staging(shm, r, waited_ns) &&
+               gw__shm_check(wire, NULL) == GW_OK &&
                !atomic_load(&shm->segment->abort_code) &&
-               atomic_load(&peer->segment->state) != SHM_CLOSED &&
-               !gw__shm_all_released(shm, r) && gw_now_ns() < deadline &&
-               gw__shm_check(&shm->wire, NULL) == GW_OK)
-            sched_yield();
-    }
+               !gw__wire_interrupted(wire)) {
+            gw__shm_wait(wire, nap_ns);
+            waited_ns = gw_now_ns() - begin_ns;
+        }
 }
 
 static void shm_close(struct gw__wire *wire)

@@ -275,20 +275,28 @@ static bool is_needed(struct gw__socket *s, unsigned peer)
     return needed;
 }
 
+static bool is_awaited(struct gw__socket *s, unsigned peer, uint64_t waited_ns)
+{
+    const struct gw__socket_link *link = &s->links[peer];
+    return peer != s->wire.rank && link->control_fd >= 0 &&
+           link->state == GW__SOCKET_UP && is_needed(s, peer) &&
+           (waited_ns < GW__STOPPED_LINGER_NS ||
+            !gw__process_watch_stopped(&s->process_watch, peer));
+}
+
 static void linger(struct gw__socket *s)
 {
     static const uint64_t nap_ns = 2 * 1000000U;
-    uint64_t until_ns =
-        gw_now_ns() + (uint64_t)GW__SOCKET_GOODBYE_MS * 1000000U;
-    bool needed = true;
-    while (needed && gw_now_ns() < until_ns) {
-        needed = false;
+    uint64_t begin_ns = gw_now_ns(), waited_ns = 0;
+    bool awaited = true;
+    while (awaited && waited_ns < s->wire.linger_ns &&
+           !gw__wire_interrupted(&s->wire)) {
+        awaited = false;
         for (unsigned r = 0; r < s->wire.size; r++)
-            if (r != s->wire.rank && s->links[r].control_fd >= 0 &&
-                s->links[r].state == GW__SOCKET_UP)
-                needed |= is_needed(s, r);
-        if (needed)
+            awaited |= is_awaited(s, r, waited_ns);
+        if (awaited)
             gw__socket_doze(s, nap_ns);
+        waited_ns = gw_now_ns() - begin_ns;
     }
 }
 
@@ -297,7 +305,7 @@ static void linger(struct gw__socket *s)
 static void send_goodbye(struct gw__socket *s, unsigned peer)
 {
     struct gw__control_message goodbye = {.kind = GW__GOODBYE};
-    if (!s->wire.no_linger)
+    if (s->wire.linger_ns > 0)
         goodbye.count = gw__socket_sends_done(&s->wire, peer);
     gw__socket_receive(s, peer);
     if (s->links[peer].state == GW__SOCKET_UP)
@@ -307,7 +315,7 @@ static void send_goodbye(struct gw__socket *s, unsigned peer)
 void gw__socket_close(struct gw__wire *wire)
 {
     struct gw__socket *s = gw__socket_of(wire);
-    if (!wire->no_linger && !s->over)
+    if (!s->over)
         linger(s);
     for (unsigned r = 0; r < wire->size && !s->over; r++)
         if (r != wire->rank && s->links[r].control_fd >= 0)

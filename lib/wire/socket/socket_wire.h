@@ -33,7 +33,6 @@ enum {
     GW__SOCKET_LANES_MAX = 8,
     GW__SOCKET_QUEUE = 16, /* slices of a lane that the kernel has not taken */
     GW__SOCKET_GUESTS = 64,
-    GW__SOCKET_GOODBYE_MS = 200,
     GW__SOCKET_BUFFER_BYTES = 64 << 10, /* for small slices */
 };
 

@@ -243,6 +243,15 @@ static bool is_leaving(const struct gw__zmq_link *link)
            atomic_load(&link->control->returned) != link->control->borrowed;
 }
 
+static int linger_ms(const struct gw__zmq *zmq, unsigned peer)
+{
+    uint64_t ms = zmq->wire.linger_ns / 1000000U;
+    if (ms <= GW__ZMQ_LINGER_MS_MIN || gw__wire_interrupted(&zmq->wire) ||
+        gw__process_watch_stopped(&zmq->process_watch, peer))
+        return GW__ZMQ_LINGER_MS_MIN;
+    return ms < GW__ZMQ_LINGER_MS_MAX ? (int)ms : GW__ZMQ_LINGER_MS_MAX;
+}
+
 /* When all ranks close at the same time, some goodbyes cannot be delivered any
  * more. Lingering would wait for them in vain, so this checks the peers
  * meanwhile. */
@@ -251,7 +260,7 @@ static void await_goodbyes(struct gw__zmq *zmq)
     enum { TRY_MS = 5 };
     struct pollfd bell = {.fd = zmq->bell, .events = POLLIN};
     atomic_store(&zmq->sleeping, true);
-    for (int i = 0; i < GW__ZMQ_GOODBYE_MS / TRY_MS; i++) {
+    for (int i = 0; i < GW__ZMQ_LINGER_MS_MIN / TRY_MS; i++) {
         bool leaving = false;
         for (unsigned r = 0; r < zmq->wire.size; r++) {
             if (r == zmq->wire.rank || !is_leaving(&zmq->links[r]))
@@ -268,9 +277,10 @@ static void await_goodbyes(struct gw__zmq *zmq)
     atomic_store(&zmq->sleeping, false);
 }
 
-static void linger(struct gw__zmq *zmq, struct gw__zmq_link *link)
+static void linger(struct gw__zmq *zmq, unsigned peer)
 {
-    int ms = GW__ZMQ_GOODBYE_MS;
+    struct gw__zmq_link *link = &zmq->links[peer];
+    int ms = linger_ms(zmq, peer);
     for (unsigned l = 0; l <= zmq->lanes; l++)
         if (link->lanes[l].socket)
             zmq_setsockopt(link->lanes[l].socket, ZMQ_LINGER, &ms, sizeof ms);
@@ -293,7 +303,7 @@ void gw__zmq_close(struct gw__wire *wire)
         struct gw__zmq_link *link = &zmq->links[r];
         if (r != wire->rank && link->control->welcomed &&
             link->state == GW__LINK_UP)
-            linger(zmq, link);
+            linger(zmq, r);
     }
     gw__zmq_free(zmq);
 }

@@ -48,7 +48,9 @@ enum {
     /* libzmq's read buffer: a larger message has memory of its own at the
      * receiver. */
     GW__ZMQ_SMALL_BYTES = 8192,
-    GW__ZMQ_GOODBYE_MS = 200,
+    /* Bounds of the wait for data that libzmq still has to send. */
+    GW__ZMQ_LINGER_MS_MIN = 200,
+    GW__ZMQ_LINGER_MS_MAX = 2000,
 };
 
 enum { GW__ZMQ_MAGIC = 0x337a7767 }; /* "gwz3" */
