@@ -319,7 +319,7 @@ refused() {
     layout small.net --mesh 3x1x1 --topo "$topo" --batch 48 \
         --algo "$NETS/../plans/wrong-incomplete.plan"
     [ "$status" -eq 1 ]
-    [[ $stderr =~ "wrong-incomplete.plan, 3 ranks: " ]]
+    [[ $stderr = *"wrong-incomplete.plan, 3 ranks: "* ]]
     layout small.net --algo ring
     [ "$status" -eq 64 ]
 }

@@ -32,7 +32,7 @@ struct scripted_node {
     unsigned node;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool held; /* the driver's thread waits in its next report */
+    bool held;  /* the driver's thread waits in its next report */
     bool waits; /* ... and is there */
     unsigned count, read;
     char lines[SCRIPTED_LINES][SCRIPTED_LINE];

@@ -402,50 +402,6 @@ START_TEST(close_does_not_wait_for_a_dead_peer)
 }
 END_TEST
 
-/* ---- connecting ---- */
-
-START_TEST(connecting_names_the_one_who_does_not)
-{
-    struct gw__wire *wires[2];
-    struct gw__address table[2];
-    struct gw_error why;
-    for (unsigned r = 0; r < 2; r++) {
-        wires[r] = wire_set_open(wire_set_name(_i), r, 2, 0);
-        table[r] = wires[r]->address;
-    }
-    for (unsigned r = 0; r < 2; r++) {
-        uint64_t begin = gw_now_ns();
-        enum gw_err err = wires[r]->ops->connect(wires[r], table,
-                                                 gw_now_ns() + 50000000, &why);
-        if (r == 1 && strcmp(wires[r]->ops->name, "shm") == 0)
-            break; /* rank 0 has joined, which is enough */
-        ck_assert_msg(err == GW_ETIMEOUT, "%s", gw_err_name(err));
-        char name[16];
-        snprintf(name, sizeof name, "rank %u", 1 - r);
-        ck_assert_msg(strstr(why.text, name) != NULL, "%s", why.text);
-        ck_assert_uint_lt(ms_since(begin), 1000);
-    }
-    for (unsigned r = 0; r < 2; r++)
-        gw__wire_close(&wires[r]);
-}
-END_TEST
-
-START_TEST(an_address_of_another_wire_is_a_mismatch)
-{
-    struct gw__wire *wire;
-    struct gw__address table[2] = {{0}};
-    struct gw_error why;
-    wire = wire_set_open(wire_set_name(_i), 0, 2, 0);
-    table[0] = wire->address;
-    table[1].bytes = 5;
-    ck_assert_int_eq(
-        wire->ops->connect(wire, table, gw_now_ns() + 50000000, &why),
-        GW_EMISMATCH);
-    ck_assert_msg(strstr(why.text, "rank 1") != NULL, "%s", why.text);
-    gw__wire_close(&wire);
-}
-END_TEST
-
 Suite *suite_wire_end(void)
 {
     int wires = wire_set_count();
@@ -468,9 +424,6 @@ Suite *suite_wire_end(void)
     tcase_add_loop_test(
         tests, close_does_not_wait_for_a_stopped_peer_with_copies, 0, wires);
     tcase_add_loop_test(tests, close_does_not_wait_for_a_dead_peer, 0, wires);
-    tcase_add_loop_test(tests, connecting_names_the_one_who_does_not, 0, wires);
-    tcase_add_loop_test(tests, an_address_of_another_wire_is_a_mismatch, 0,
-                        wires);
     suite_add_tcase(suite, tests);
     TCase *crowd = tcase_create("crowd");
     tcase_set_timeout(crowd, 30);

@@ -65,10 +65,10 @@ check_parallel_config(const struct gw_parallel_config *config,
     if (!err)
         err = check_schedule(config, why);
     if (!err && config->algo && !gw_algo_find(GW_ALLREDUCE, config->algo))
-        err = gw_fail(
-            why, GW_EINVAL,
-            "\"%s\" is not an all-reduce algorithm; collrun list allreduce lists them",
-            config->algo);
+        err = gw_fail(why, GW_EINVAL,
+                      "\"%s\" is not an all-reduce algorithm; collrun list "
+                      "allreduce lists them",
+                      config->algo);
     return err;
 }
 
