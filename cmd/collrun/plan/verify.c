@@ -180,8 +180,9 @@ static enum gw_err choose_algorithms(const char *operand,
 {
     bool is_file;
     struct plan_wanted wanted = {.words = source.algo};
-    if (plan_operand(operand, &is_file, &wanted.collective, why))
-        return why->code;
+    enum gw_err err = plan_operand(operand, &is_file, &wanted.collective, why);
+    if (err)
+        return err;
     if (!is_file)
         return plan_list(&wanted, list, why);
     if (source.algo)
@@ -195,7 +196,7 @@ static enum gw_err choose_algorithms(const char *operand,
 static int run_all(int operand_count, char **operands)
 {
     struct gw_error why;
-    struct plan_list list;
+    struct plan_list list = {.count = 0};
     struct verify_which which = {.ranks_max = ranks_max,
                                  .link_chunks = link_chunks};
     which.algos = gw_algo_list(&which.count);

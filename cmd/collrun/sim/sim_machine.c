@@ -86,10 +86,10 @@ enum gw_err sim_machine_run(const struct sim_machine *machine,
     *result = NULL;
     double us = plan_predict_us(machine->wire, algo, run->plan->ranks,
                                 run->count, run->elem_bytes);
-    enum gw_err err = us >= 0
-                          ? simulate_run(machine, 1, quiet, result, why)
-                          : gw_fail(why, GW_ENOMEM,
-                                    "prediction for %zu elements", run->count);
+    if (us < 0)
+        return gw_fail(why, GW_ENOMEM, "prediction for %zu elements",
+                       run->count);
+    enum gw_err err = simulate_run(machine, 1, quiet, result, why);
     if (err)
         return err;
     double stretch = (*result)->time_us > 0 ? us / (*result)->time_us : 1;

@@ -9,6 +9,7 @@
 #include "plan_file.h"
 #include "plan_plugin.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,6 +115,7 @@ enum gw_err plan_prove(const struct gw_algo *algo, struct gw_algo_args *args,
     enum gw_err err = plan_make(algo, args, &plan, why);
     if (err)
         return err;
+    assert(plan);
     err = gw_plan_verify(plan, 0, &verdict, why);
     if (verdict.fault != GW_FAULT_NONE)
         gw_fail(why, err, "%.100s, %u ranks: %s", plan_algo_word(algo),
