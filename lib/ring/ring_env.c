@@ -147,7 +147,7 @@ enum gw_err gw_ring_from_env(const struct gw_ring_config *caller_config,
                              struct gw_ring **ring, struct gw_error *why)
 {
     struct gw_ring_config config = *caller_config;
-    struct gw__cluster_env cluster;
+    struct gw__cluster_env cluster = {.controllers.count = 0};
     struct gw_launch_env env;
     *ring = NULL;
     enum gw_err err = gw__cluster_env_read(&cluster, why);

@@ -54,7 +54,7 @@ enum gw_err gw__wire_open(const struct gw_comm_config *config,
             "rank %u of %u: a wire must join 1 to %d ranks, numbered from 0",
             named.rank, named.size, GW__WIRE_PEERS_MAX);
     enum gw_err err = open_named(&named, wire, why);
-    if (!err)
+    if (*wire)
         (*wire)->linger_ns = (uint64_t)named.timeout_ms * 1000000U;
     return err;
 }
