@@ -11,6 +11,7 @@
 #include "common/output.h"
 #include "provenance.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 enum { NOTES_MAX = 64 };
@@ -79,11 +80,12 @@ bool output_has_field(const struct output *output, const char *name);
 
 /* ---- a table on a narrow terminal (output_narrow.c) ---- */
 
-/* The available width in characters: INT_MAX where it does not matter. */
+/* The available width in characters. */
 int output_room(const struct output *output);
-/* The gap between two columns, and the room for a few words that a wrapped text
- * should have. */
-enum { OUTPUT_GAP = 2, OUTPUT_WORDS = 20 };
+/* The gap between two columns; the room for a few words that a wrapped text
+ * should have; and the width where it does not matter, to which gaps can be
+ * added. */
+enum { OUTPUT_GAP = 2, OUTPUT_WORDS = 20, OUTPUT_UNLIMITED = INT_MAX / 2 };
 /* The width of a line with all shown columns. */
 int output_width(const struct output *output);
 /* ... and whether it fits, or need not. */

@@ -10,14 +10,13 @@
 #include "common/internal.h"
 #include "output_format.h"
 
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 int output_room(const struct output *output)
 {
     int fd = fileno(output->file);
-    return is_terminal(fd) ? terminal_columns(fd) : INT_MAX;
+    return is_terminal(fd) ? terminal_columns(fd) : OUTPUT_UNLIMITED;
 }
 
 /* The last text may wrap. */
