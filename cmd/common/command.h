@@ -50,6 +50,7 @@ struct command {
                                           first == NULL; NULL: "Options" */
     unsigned operands_min, operands_max;
     bool program;  /* the first operand is a program, the rest its arguments */
+    const char *program_after; /* the same after this operand; NULL: none */
     bool computes; /* holds nothing but memory: see computing_begin */
     /* Finds errors in the operands before anything runs. Pure. Or NULL. */
     enum gw_err (*check)(int operand_count, char **operands,

@@ -82,7 +82,7 @@ struct words {
     const char *cluster; /* the rest of a cluster such as "-vn4" */
     bool options_ended;  /* by "--", or by the name of a program */
     unsigned operands;
-    bool program; /* the second operand is a program */
+    const struct command *found; /* by the first operand; NULL: none */
 };
 enum item_kind words_next(struct words *words, struct item *item);
 

@@ -5,6 +5,7 @@
  * Start reading with ring_op.c.
  */
 #include "ring_parts.h"
+#include "ring_supervised.h"
 
 #include "base/failpoint.h"
 
@@ -94,6 +95,7 @@ void gw_ring_destroy(struct gw_ring **made)
     struct gw_ring *ring = *made;
     if (!ring)
         return;
+    gw__supervised_destroy(ring);
     gw__session_stop(&ring->session);
     gw__ring_disconnect(ring);
     gw__comm_leave(&ring->next);

@@ -8,6 +8,7 @@
 #include "ring_env.h"
 
 #include "ring_parts.h"
+#include "ring_supervised.h"
 #include "wire/address.h"
 
 #include <gradwire/launch.h>
@@ -149,6 +150,8 @@ enum gw_err gw_ring_from_env(const struct gw_ring_config *caller_config,
     struct gw_ring_config config = *caller_config;
     struct gw__cluster_env cluster = {.controllers.count = 0};
     struct gw_launch_env env;
+    if (gw__supervised())
+        return gw__supervised_join(caller_config, ring, why);
     *ring = NULL;
     enum gw_err err = gw__cluster_env_read(&cluster, why);
     if (!err)

@@ -7,7 +7,9 @@
  * and a stream merged from all members has them once.
  */
 #include "ring_parts.h"
+#include "ring_supervised.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- a sink for two threads ---- */
@@ -174,4 +176,22 @@ void gw__events_recovery(struct gw_ring *ring,
         if (before->sets[c] != own)
             emit(ring, &event);
     }
+}
+
+void gw_ring_report(struct gw_ring *ring,
+                    const struct gw_ring_progress *progress)
+{
+    gw__session_lock(&ring->session);
+    struct gw_event step = event_of(ring, GW_EV_STEP, (int64_t)progress->step);
+    step.step = (uint32_t)progress->step;
+    if (ring->ops.next_op > 0)
+        step.op = (uint32_t)ring->ops.next_op - 1;
+    gw__session_unlock(&ring->session);
+    emit(ring, &step);
+    if (isfinite(progress->loss)) {
+        step.kind = GW_EV_LOSS;
+        step.value = llround(progress->loss * 1e9);
+        emit(ring, &step);
+    }
+    gw__supervised_report(ring, progress);
 }

@@ -9,6 +9,7 @@
  *       +--------------+
  */
 #include "ring_parts.h"
+#include "ring_supervised.h"
 
 #include "base/failpoint.h"
 
@@ -116,5 +117,8 @@ enum gw_err gw_ring_leave(struct gw_ring *ring, struct gw_error *why)
     if (err == GW_EINVAL)
         return err;
     gw__ring_disconnect(ring);
-    return leaver.leave_sent && is_gone(ring) ? GW_OK : err;
+    if (!leaver.leave_sent || !is_gone(ring))
+        return err;
+    gw__supervised_left(ring);
+    return GW_OK;
 }

@@ -4,6 +4,7 @@
  * result. ring_move.c moves the data.
  */
 #include "ring_parts.h"
+#include "ring_supervised.h"
 
 #include <string.h>
 
@@ -69,6 +70,8 @@ enum gw_err gw_ring_allreduce(struct gw_ring *ring,
     if (!err && call->tag == GW__RING_OWN_TAG)
         err = gw_fail(why, GW_EINVAL, "tag %u is reserved for the ring",
                       call->tag);
-    return err ? err
-               : gw__ring_op(ring, call, result ? result : &unwanted, why);
+    if (err)
+        return err;
+    gw__supervised_compute(ring);
+    return gw__ring_op(ring, call, result ? result : &unwanted, why);
 }

@@ -119,14 +119,22 @@ static enum item_kind next_kind(struct words *words, struct item *item)
     return next_kind(words, item);
 }
 
-/* Is `name` a command whose operand is a program? */
-static bool runs_program(const char *name)
+static const struct command *find(const char *name)
 {
     const struct command *command;
     for (unsigned i = 0; (command = command_at(i)); i++)
         if (strcmp(command->name, name) == 0)
-            return command->program;
-    return false;
+            return command;
+    return NULL;
+}
+
+/* Does a program begin with this operand, or after it? */
+static bool is_program(const struct words *words, const char *operand)
+{
+    const struct command *found = words->found;
+    return found && (found->program || (found->program_after &&
+                                        strcmp(found->program_after,
+                                               operand) == 0));
 }
 
 enum item_kind words_next(struct words *words, struct item *item)
@@ -137,8 +145,8 @@ enum item_kind words_next(struct words *words, struct item *item)
         return item->kind;
     words->operands++;
     if (words->operands == 1)
-        words->program = runs_program(item->value);
-    else if (words->program)
+        words->found = find(item->value);
+    else if (is_program(words, item->value))
         words->options_ended = true;
     return item->kind;
 }

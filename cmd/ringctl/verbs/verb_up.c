@@ -10,6 +10,7 @@
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/session.h"
 #include "ringctl/sim/sim.h"
+#include "run/supervisor/supervisor_options.h"
 #include "task.h"
 
 #include <ctype.h>
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS_DEFAULT = 4 };
+enum { RANKS_DEFAULT = 4, OPERANDS_MAX = 4 /* train MODEL NET DATA */ };
 
 static const char *name, *wire = "shm";
 static unsigned controllers = 1, workers, servers, replicas, slots;
@@ -88,7 +89,34 @@ static enum gw_err parse_ranks(const char *word, unsigned *ranks,
     return GW_OK;
 }
 
-/* [N] [train MODEL DATA | ops] */
+/* The words of a program, which the supervisor and its members start from the
+ * directory of this command. */
+static enum gw_err parse_program(int count, char **words,
+                                 struct work_options *work,
+                                 struct gw_error *why)
+{
+    static char text[FILE_MAX];
+    json_t *list = json_array();
+    work->kind = WORK_PROGRAM;
+    work->program = text;
+    for (int i = 0; i < count; i++)
+        json_array_append_new(list, json_string(words[i]));
+    size_t used = json_dumpb(list, text, sizeof text - 1, JSON_COMPACT);
+    bool whole = json_array_size(list) == (size_t)count;
+    json_decref(list);
+    if (count == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "exec: missing PROGRAM; name the program to start");
+    if (!whole || used == 0 || used >= sizeof text)
+        return gw_fail(why, GW_EINVAL,
+                       "exec: the command line must be UTF-8 and at most %d "
+                       "bytes long",
+                       FILE_MAX - 1);
+    text[used] = 0;
+    return GW_OK;
+}
+
+/* [N] [train MODEL DATA | ops | exec PROGRAM ...] */
 static enum gw_err parse(int count, char **words, struct run_options *run,
                          struct gw_error *why)
 {
@@ -102,10 +130,16 @@ static enum gw_err parse(int count, char **words, struct run_options *run,
     run->work = task_values;
     if (count == 0)
         return GW_OK;
+    if (strcmp(words[0], "exec") == 0)
+        return parse_program(count - 1, words + 1, &run->work, why);
+    if (count > OPERANDS_MAX)
+        return gw_fail(why, GW_EINVAL, "up: unexpected operand \"%.60s\"",
+                       words[OPERANDS_MAX]);
     bool trains = strcmp(words[0], "train") == 0;
     if (!trains && strcmp(words[0], "ops") != 0)
         return gw_fail(why, GW_EINVAL,
-                       "up: \"%.40s\" must be a number of nodes, train or ops",
+                       "up: \"%.40s\" must be a number of nodes, train, ops or "
+                       "exec",
                        words[0]);
     return task_parse(whom, count - trains, words + trains, &run->work, why);
 }
@@ -252,7 +286,8 @@ static const struct option_group groups[] = {
 
 const struct command command_up = {
     .name = "up",
-    .operands = "[N] [train MODEL [NET] [DATA] | ops]",
+    .operands = "[N] [train MODEL [NET] [DATA] | ops | exec PROGRAM ...]",
+    .program_after = "exec",
     .help = "start a ring of N nodes (default 4), or parameter servers and N "
             "workers",
     .examples = "ringctl up 4\n"
@@ -260,9 +295,10 @@ const struct command command_up = {
                 "ringctl up 3 ops --bytes 64K --pace 200ms --controllers 3\n"
                 "ringctl up --servers 3 --workers 4 --mode ssp:2 train mf\n"
                 "ringctl up 8 --topo racks.topo ops\n"
-                "ringctl up 4 --suspicion ./mine.so ops\n",
+                "ringctl up 4 --suspicion ./mine.so ops\n"
+                "ringctl up 4 exec python3 train.py --epochs 3\n",
     .options = options,
     .groups = groups,
-    .operands_max = 5,
+    .operands_max = UINT_MAX,
     .run = run_up,
 };

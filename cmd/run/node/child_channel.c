@@ -39,12 +39,6 @@ _Static_assert((int)ENDPOINT_MAX == (int)RPC_SERVER_ENDPOINT_MAX, "one length");
 
 /* ---- messages ---- */
 
-struct child_channel_head {
-    uint32_t magic, kind;
-    uint64_t bytes;
-};
-enum { CHILD_CHANNEL_MAGIC = 0x70737431 };
-
 static void *unconst(const void *data)
 {
     union {
@@ -57,8 +51,8 @@ static void *unconst(const void *data)
 enum gw_err child_channel_send(int fd, enum child_channel_kind kind,
                                const void *data, size_t bytes, bool wait)
 {
-    struct child_channel_head head = {
-        .magic = CHILD_CHANNEL_MAGIC, .kind = kind, .bytes = bytes};
+    struct gw__supervised_head head = {
+        .magic = GW__SUPERVISED_MAGIC, .kind = kind, .bytes = bytes};
     struct iovec parts[] = {{&head, sizeof head}, {unconst(data), bytes}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     int flags = MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT);
@@ -83,7 +77,12 @@ static bool size_fits(enum child_channel_kind kind, size_t bytes)
         return bytes == sizeof(struct desired_state);
     case CHILD_CHANNEL_STATUS:
         return bytes == sizeof(struct node_status);
+    case CHILD_CHANNEL_PROGRAM_ORDERS:
+        return bytes == sizeof(struct gw__supervised_orders);
+    case CHILD_CHANNEL_PROGRAM_STATUS:
+        return bytes == sizeof(struct gw__supervised_status);
     case CHILD_CHANNEL_EVENTS:
+    case CHILD_CHANNEL_PROGRAM_EVENTS:
         return bytes % sizeof(struct gw_event) == 0;
     case CHILD_CHANNEL_EXIT:
         return bytes == sizeof(struct gw_error);
@@ -98,7 +97,7 @@ static bool size_fits(enum child_channel_kind kind, size_t bytes)
 enum gw_err child_channel_receive(int fd, void *buffer,
                                   enum child_channel_kind *kind, size_t *bytes)
 {
-    struct child_channel_head head = {0};
+    struct gw__supervised_head head = {0};
     struct iovec parts[] = {{&head, sizeof head},
                             {buffer, CHILD_CHANNEL_BYTES_MAX}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
@@ -114,7 +113,7 @@ enum gw_err child_channel_receive(int fd, void *buffer,
     *kind = (enum child_channel_kind)head.kind;
     *bytes = head.bytes;
     bool whole = (size_t)got >= sizeof head &&
-                 head.magic == CHILD_CHANNEL_MAGIC &&
+                 head.magic == GW__SUPERVISED_MAGIC &&
                  (size_t)got == sizeof head + head.bytes &&
                  head.kind < CHILD_CHANNEL_KINDS && size_fits(*kind, *bytes);
     return whole ? GW_OK : GW_EDATA;

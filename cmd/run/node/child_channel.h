@@ -12,7 +12,9 @@
  *                           LAST    one struct gw_error: the cause of its end
  *                           KNOWN   its state as text
  *
- * Structs travel as they are: both ends are the same program.
+ * Structs travel as they are: both ends are the same program. A node that
+ * becomes the user's program (node_program.c) continues with the messages of
+ * ring/ring_supervised.h, on the same socket.
  */
 #ifndef CHILD_CHANNEL_H
 #define CHILD_CHANNEL_H
@@ -23,6 +25,7 @@
 #include <cluster/controller/controller.h>
 #include <cluster/registry/command.h>
 #include <gradwire/train.h>
+#include <ring/ring_supervised.h>
 
 #include <sys/types.h>
 
@@ -46,6 +49,10 @@ enum child_channel_kind {
     CHILD_CHANNEL_EVENTS,
     CHILD_CHANNEL_EXIT,
     CHILD_CHANNEL_KNOWN, /* its state, as text (cluster/describe.h) */
+    /* of a user's program */
+    CHILD_CHANNEL_PROGRAM_ORDERS = GW__SUPERVISED_ORDERS,
+    CHILD_CHANNEL_PROGRAM_STATUS = GW__SUPERVISED_STATUS,
+    CHILD_CHANNEL_PROGRAM_EVENTS = GW__SUPERVISED_EVENTS,
     CHILD_CHANNEL_KINDS
 };
 
@@ -61,6 +68,7 @@ struct work_order {
     double rate, momentum, l2;
     double until; /* see until.h */
     uint64_t bytes, count;
+    char program[FILE_MAX]; /* its words, as an array of JSON */
     /* of parameter servers */
     char settings[RUN_SETTINGS_MAX]; /* all given settings, in order */
     struct gw_ps_mode mode;

@@ -73,6 +73,11 @@ struct node_addresses {
 void node_addresses_of(const struct child_config *config,
                        struct node_addresses *addresses);
 
+/* node_program.c */
+/* Executes the program of the order; returns only if that fails. */
+enum gw_err node_become_program(const struct work_order *order,
+                                struct gw_error *why);
+
 /* node_begin.c */
 /* How to begin a life. */
 struct node_beginning {

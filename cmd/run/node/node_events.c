@@ -26,7 +26,7 @@ struct event_queue {
     struct gw_event row[CHILD_CHANNEL_EVENTS_MAX]; /* the sender's */
 };
 
-static enum event_level level_of(uint32_t kind)
+enum event_level event_level_of(uint32_t kind)
 {
     if (rpc_server_is_detail(kind))
         return EVENTS_CHUNKS;
@@ -45,7 +45,7 @@ static enum event_level level_of(uint32_t kind)
 static void emit(struct gw_sink *sink, const struct gw_event *event)
 {
     struct event_queue *queue = (struct event_queue *)sink;
-    enum event_level level = level_of(event->kind);
+    enum event_level level = event_level_of(event->kind);
     if ((int)level > atomic_load_explicit(&queue->level, memory_order_relaxed))
         return;
     pthread_mutex_lock(&queue->lock);

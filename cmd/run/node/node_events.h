@@ -18,6 +18,8 @@ event_queue_new(int wake_fd, struct event_queue **queue, struct gw_error *why);
 void event_queue_destroy(struct event_queue **queue);
 struct gw_sink *event_queue_sink(struct event_queue *queue);
 void event_queue_want(struct event_queue *queue, enum event_level level);
+/* The lowest level that sends events of this kind. */
+enum event_level event_level_of(uint32_t kind);
 /* Sends the queued events. GW_PENDING: the socket is full, the rest stays. */
 enum gw_err event_queue_send(struct event_queue *queue, int fd);
 /* Removes at most POST_EVENTS_MAX events; returns how many. */

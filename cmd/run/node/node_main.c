@@ -96,7 +96,10 @@ int node_main(int argc, char **argv)
     struct gw_error why = {.code = GW_OK};
     if (!child_channel_open(argc, argv, &node.config))
         return gw_err_exit(GW_EINTERNAL);
-    enum gw_err code = init(&node, &why);
+    const struct work_order *work = &node.config.desired.work;
+    bool is_program = work->kind == WORK_PROGRAM;
+    enum gw_err code =
+        is_program ? node_become_program(work, &why) : init(&node, &why);
     if (code) {
         child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_EXIT, &why,
                            sizeof why, true);

@@ -22,7 +22,8 @@ enum {
 enum work_kind {
     WORK_NONE,  /* idle: members of a ring tick, workers wait */
     WORK_TRAIN, /* a model */
-    WORK_OPS    /* rings: all-reduces with self-checking results */
+    WORK_OPS,   /* rings: all-reduces with self-checking results */
+    WORK_PROGRAM /* rings: each member is a user's program */
 };
 
 /* The value of a number that is not given: the ring's or the model's own
@@ -58,6 +59,8 @@ struct work_options {
     const char *snapshot; /* a directory, written after the training */
     /* WORK_OPS */
     uint64_t bytes, count; /* of each; how many, 0: no end */
+    /* WORK_PROGRAM: the words of the program, as an array of JSON. */
+    const char *program;
 };
 extern const struct work_options work_defaults;
 

@@ -258,6 +258,8 @@ enum gw_err child_start(struct run *run, struct child *child,
         child->known = true;
         child_channel_send(child->fd, CHILD_CHANNEL_CHILD_CONFIG, config,
                            sizeof *config, false);
+        if (is_program(run) && child->role == GW__WORKER)
+            program_send_orders(run, child, &config->desired);
         code = spawn(run, child, ends[1], why);
         close(ends[1]);
     }
@@ -287,6 +289,10 @@ void child_send_desired(struct run *run, struct child *child)
     if (child->pid <= 0 || child->fd < 0)
         return;
     make_desired_state(run, child, &desired);
+    if (is_program(run) && child->role == GW__WORKER) {
+        program_send_orders(run, child, &desired);
+        return;
+    }
     child->late =
         child_channel_send(child->fd, CHILD_CHANNEL_DESIRED_STATE, &desired,
                            sizeof desired, false) == GW_PENDING;
@@ -302,10 +308,11 @@ void children_send_desired(struct run *run)
 
 /* ---- their messages ---- */
 
-static void receive_status(struct run *run, struct child *child)
+static void receive_status(struct run *run, struct child *child,
+                           const struct node_status *status)
 {
     const struct node_status before = child->status;
-    memcpy(&child->status, run->buffer, sizeof child->status);
+    child->status = *status;
     child->left = child->status.stage == STAGE_LEFT;
     recovery_on_status(run, child, child->has_status ? &before : NULL);
     ps_members_on_status(run, child, child->has_status ? &before : NULL);
@@ -317,13 +324,19 @@ static void receive_status(struct run *run, struct child *child)
 static void handle_message(struct run *run, struct child *child,
                            enum child_channel_kind kind, size_t bytes)
 {
+    static struct node_status status; /* large */
     const void *data = run->buffer;
     const struct gw_error *error = data;
     switch (kind) {
     case CHILD_CHANNEL_STATUS:
-        receive_status(run, child);
+        receive_status(run, child, data);
+        break;
+    case CHILD_CHANNEL_PROGRAM_STATUS:
+        program_status(run, data, &status);
+        receive_status(run, child, &status);
         break;
     case CHILD_CHANNEL_EVENTS:
+    case CHILD_CHANNEL_PROGRAM_EVENTS:
         events_publish(run, data, bytes / sizeof(struct gw_event));
         break;
     case CHILD_CHANNEL_KNOWN:
@@ -382,6 +395,7 @@ static void ended(struct run *run, struct child *child, int status)
     char name[32];
     child->pid = 0;
     child->paused = child->leaving = child->killed = false;
+    child->finished = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     child->ended_ns = gw_now_ns();
     control_suspect(run); /* first of all: others wait for it */
     child_receive(run, child, UINT_MAX);
@@ -426,6 +440,8 @@ void children_end(struct run *run)
     run->ending = true;
     children_send_desired(run);
     signal_all(run, true, SIGKILL); /* paused ones cannot receive orders */
+    if (is_program(run))
+        signal_all(run, false, SIGTERM); /* a program receives only signals */
     while (running(run) > 0) {
         if (gw_now_ns() >= deadline)
             signal_all(run, false, SIGKILL);

@@ -23,6 +23,7 @@ static bool joins(const struct run *run, const struct child *child)
     return run->formed && !run->ending && child->pid > 0 && !child->paused &&
            !child->leaving && !child->awaits && child->role != GW__CONTROLLER &&
            !child->status.diverged && !child->left &&
+           (!is_program(run) || child->has_status) && /* it is still starting */
            !child_is_whole(run, child);
 }
 

@@ -177,7 +177,7 @@ static void leave(const struct request *request, bool by_signal)
     }
     touched(child);
     child->leaving = true;
-    if (by_signal)
+    if (by_signal || (is_program(request->run) && child->role == GW__WORKER))
         kill(child->pid, SIGTERM);
     else
         child_send_desired(request->run, child);

@@ -23,7 +23,7 @@ const struct work_options work_defaults = {
     .bytes = 1 << 20,
 };
 
-static const char *const kinds[] = {"none", "train", "ops"};
+static const char *const kinds[] = {"none", "train", "ops", "program"};
 
 /* ---- the members of the JSON ---- */
 
@@ -71,6 +71,7 @@ static const struct member work_members[] = {
     WORK(model, TEXT, 16),
     WORK(network, TEXT, FILE_MAX),
     WORK(file, TEXT, FILE_MAX),
+    WORK(program, TEXT, FILE_MAX),
     {.name = NULL},
 };
 /* The members of its "options". */
@@ -283,7 +284,7 @@ static enum gw_err check_lockstep(const struct run_options *options,
     if (options->servers)
         return gw_fail(why, GW_EINVAL,
                        "--lockstep is only for rings, not for servers");
-    if (options->work.kind == WORK_NONE)
+    if (options->work.kind == WORK_NONE || options->work.kind == WORK_PROGRAM)
         return gw_fail(why, GW_EINVAL,
                        "--lockstep needs work from the start: train or ops");
     return lockstep_parse(options->lockstep, options->ranks, &lockstep, why);

@@ -78,6 +78,10 @@ static enum gw_err order_ring(const struct work_options *options,
     struct work_options work = *options;
     if (work.kind == WORK_OPS)
         return check_ops(&work, why);
+    if (work.kind == WORK_PROGRAM) {
+        snprintf(order->program, sizeof order->program, "%s", work.program);
+        return GW_OK;
+    }
     if (work.epochs == WORK_UNSET)
         work.epochs = ring_defaults.epochs;
     if (work.batch == WORK_UNSET)
@@ -238,6 +242,10 @@ static enum gw_err order_servers(const struct run_options *run,
         return gw_fail(why, GW_EINVAL,
                        "ops are only for rings; parameter servers train a "
                        "model");
+    if (work->kind == WORK_PROGRAM)
+        return gw_fail(why, GW_EINVAL,
+                       "exec is only for rings; with servers, start the program "
+                       "as a psnode worker");
     if (work->kind == WORK_TRAIN && !model)
         return gw_fail(why, GW_EINVAL, "train: name a model");
     enum gw_err code = gather_settings(work, order->settings, why);

@@ -10,6 +10,7 @@
  *   supervisor_order.c      the order of work for its members
  *   supervisor_child.c      its processes: start, orders, messages, end
  *   supervisor_control.c    its controllers and its observer: updates
+ *   supervisor_program.c    members that are a user's program
  *   supervisor_ps.c         parameter servers: members, reports, errands
  *   supervisor_placement.c  the placement of slots
  *   supervisor_progress.c   the progress of a run, and the values of conditions
@@ -41,6 +42,7 @@
 #include "policy.h"
 #include "run/condition.h"
 #include "run/lockstep.h"
+#include "run/node/node_events.h"
 #include "run/rate.h"
 #include "supervisor_links.h"
 #include "supervisor_options.h"
@@ -81,6 +83,7 @@ struct child {
     bool killed;  /* by a request; may not have ended yet */
     bool awaits;  /* starts when its predecessor is out of the ring */
     bool left;    /* it reported its leaving */
+    bool finished; /* it has ended with status 0 */
     uint64_t slow_ns;
     double clock_rate;   /* of its clock; 0 or 1: normal */
     uint64_t trouble_ns; /* when a request last disturbed it; or 0 */
@@ -145,6 +148,7 @@ struct ring_order {
 
 struct control;
 struct recording;
+struct progress_of;
 
 struct run {
     struct run_options options;
@@ -257,6 +261,19 @@ unsigned controllers_all(const struct run *run);
 void children_end(struct run *run);
 /* Starts the children whose predecessors have left the ring. */
 void children_start_awaited(struct run *run);
+
+/* ---- supervisor_program.c ---- */
+
+/* Are the members a user's program? */
+bool is_program(const struct run *run);
+void program_send_orders(struct run *run, struct child *child,
+                         const struct desired_state *desired);
+/* The status of a program as that of a node. */
+void program_status(const struct run *run,
+                    const struct gw__supervised_status *in,
+                    struct node_status *out);
+/* Adds the progress of members that have ended. */
+void program_progress(const struct run *run, struct progress_of *progress);
 
 /* ---- supervisor_placement.c ---- */
 

@@ -87,6 +87,8 @@ static void ring_progress(const struct run *run, struct progress_of *p)
     p->done = run->work.kind != WORK_NONE && members.done > 0 &&
               members.undone == 0 &&
               (run->work.kind != WORK_TRAIN || p->evaluates);
+    if (is_program(run))
+        program_progress(run, p);
 }
 
 /* ---- parameter servers ---- */

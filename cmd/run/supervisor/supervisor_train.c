@@ -48,6 +48,11 @@ static bool is_busy(const struct request *request)
                "once");
         return true;
     }
+    if (run->work.kind == WORK_PROGRAM) {
+        refuse(request, GW_EINVAL,
+               "the members are a program, which determines its own work");
+        return true;
+    }
     if (now.of[COND_done] > 0)
         return false;
     refuse(request, GW_EINVAL,

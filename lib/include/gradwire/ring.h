@@ -148,7 +148,9 @@ gw_ring_join(const struct gw_ring_config *config, struct gw_ring **ring,
  * GRADWIRE_KEY, GW_INSECURE and GW_WIRE as for gw_comm_from_env. Of *config it
  * uses wire, slices, key, timeout and the fields of the state. The bounds are
  * GW_MIN_SIZE, GW_MAX_SIZE and GW_PATIENCE (a duration, default 10m), where
- * *config has none. Errors of gw_ring_join and gw_launch_detect. */
+ * *config has none. Under `ringctl up N exec` the environment names the run
+ * instead, and ringctl chooses the node and the wire. Errors of gw_ring_join and
+ * gw_launch_detect. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_from_env(const struct gw_ring_config *config, struct gw_ring **ring,
                  struct gw_error *why);
@@ -220,6 +222,20 @@ GW_API GW_MUST_CHECK enum gw_err gw_ring_run(struct gw_ring *ring,
                                              struct gw_error *why);
 
 /* ---- looking at it ---- */
+
+/* The progress of a program, which only the program knows. */
+struct gw_ring_progress {
+    uint64_t step;       /* training steps in the state */
+    uint64_t data_epoch; /* from 0 */
+    double loss;         /* of the newest step; NaN: none */
+    uint64_t samples_lost, samples_doubled; /* found by the program; 0 */
+    bool done;                              /* its work is complete */
+};
+/* Reports the progress of this member: events of a step and its loss, and, in a
+ * program that `ringctl up N exec` has started, what ringctl and ringtop show.
+ * Optional. By the thread of the ring, after an op. */
+GW_API void gw_ring_report(struct gw_ring *ring,
+                           const struct gw_ring_progress *progress);
 
 /* The times of the last recovery, from the detection of the loss on this
  * member. */
