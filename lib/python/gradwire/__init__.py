@@ -22,7 +22,7 @@ from ._errors import Error
 from .communicator import Communicator, Counters, Request
 from .events import Event, Events, read_events
 from .plan import Plan, Price, Verdict, algorithms
-from .ring import Ring, RingResult, Turn
+from .ring import Ring, RingResult, Shards, Turn
 from .servers import Cluster, ParameterServer, Table, Work
 from .topology import Hop, Simulation, Topology
 

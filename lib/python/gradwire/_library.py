@@ -68,6 +68,10 @@ gw_ring_call in:pointer out:pointer count:size type:int op:int tag:unsigned
 gw_ring_result op:u64 epoch:u64 tag:unsigned data:pointer count:size type:int
     redop:int contributors:u64 initial_count:unsigned
     initial_members:unsigned[64]
+gw_ring_progress step:u64 data_epoch:u64 loss:f64 samples_lost:u64
+    samples_doubled:u64 done:bool
+gw_shards count:u32 done:u32 epoch:u64 lost:u64 doubled:u64 first:u32
+    reserved:u32
 gw_ring_times frozen_ns:u64 decided_ns:u64 reconnected_ns:u64 resumed_ns:u64
 gw_ring_chunks epoch:u64 op:u64 spread:unsigned redone:unsigned kept:unsigned
     fresh:unsigned
@@ -158,6 +162,11 @@ none gw_ring_interrupt pointer
 err gw_ring_begin pointer pointer pointer
 err gw_ring_allreduce pointer pointer pointer pointer
 err gw_ring_check pointer pointer
+none gw_ring_report pointer pointer
+size gw_shards_bytes u32
+none gw_shards_init pointer u32
+u32 gw_shards_of pointer unsigned
+none gw_shards_complete pointer pointer
 none gw_ring_status pointer pointer
 err gw_ps_connect pointer pointer pointer
 err gw_ps_from_env pointer pointer pointer

@@ -18,6 +18,7 @@ from ._lifetime import Handle
 from ._waiting import interruptible
 from .events import address_of
 
+_U64_MAX, _NONE = 2**64 - 1, 2**32 - 1
 _APPLY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(structs["gw_ring_result"]))
 
 
@@ -151,6 +152,23 @@ class Ring(Handle):
         C.gw_ring_status(self._address(), byref(status))
         return status
 
+    def report(self, step: int, loss: float = float("nan"), data_epoch: int = 0, *,
+               lost: int = 0, doubled: int = 0, done: bool = False) -> None:
+        """Reports the progress of the program, which `ringctl` and `ringtop` show, and
+        events of the step and its loss.
+
+        Args:
+            step: training steps in the state.
+            loss: of the newest step.
+            data_epoch: from 0.
+            lost, doubled: samples that the program has found to be so.
+            done: the work is complete.
+        """
+        progress = structs["gw_ring_progress"](
+            step=whole("step", step, high=_U64_MAX), data_epoch=whole("data_epoch", data_epoch),
+            loss=loss, samples_lost=lost, samples_doubled=doubled, done=bool(done))
+        C.gw_ring_report(self._address(), byref(progress))
+
     def leave(self) -> None:
         """Leaves the ring between ops; the contributions count. The last member just
         closes."""
@@ -207,6 +225,62 @@ class Ring(Handle):
             self._failure = error
         finally:
             self._applying = None
+
+
+class Shards:
+    """A pool of data shards within the state of a ring. A shard, such as a batch of
+    samples, is leased for one op. Place i of an op has the i-th shard that is not done;
+    the shards of the contributors are done, the others return to the pool. So each shard
+    is used once per data epoch, whichever members die or join.
+
+        state = bytearray(Shards.bytes(100))
+        shards = Shards(state, 100)
+        shards.of(turn.place)     # before an op
+        shards.complete(result)   # in `apply`
+
+    Attributes:
+        count, done: shards, and those that are done in this epoch.
+        epoch: data epochs that are complete.
+        lost, doubled: shards of complete epochs that were not used, or twice; 0 if right.
+
+    Args:
+        memory: writable, of Shards.bytes(count) bytes, aligned to 8.
+        count: from 1.
+        fresh: False: the memory is a pool already.
+    """
+
+    def __init__(self, memory: Any, count: int, fresh: bool = True):
+        view_of = view(memory, "memory", writable=True)
+        count = whole("count", count, 1)
+        if view_of.bytes < self.bytes(count) or view_of.address % 8:
+            raise ValueError(f"memory: {view_of.bytes} bytes at {view_of.address:#x} instead of "
+                             f"{self.bytes(count)} bytes, aligned to 8")
+        self._keep, self._at = view_of, view_of.address
+        if fresh:
+            C.gw_shards_init(self._at, count)
+        self._head = structs["gw_shards"].from_address(self._at)
+
+    @staticmethod
+    def bytes(count: int) -> int:
+        """Returns the bytes of a pool."""
+        return C.gw_shards_bytes(whole("count", count, 1))
+
+    def of(self, place: int) -> Optional[int]:
+        """Returns the shard of a place; None: fewer are left in this epoch."""
+        shard = C.gw_shards_of(self._at, whole("place", place))
+        return None if shard == _NONE else shard
+
+    def complete(self, result: RingResult) -> None:
+        """Marks the shards of the contributors as done, in `apply`."""
+        raw = structs["gw_ring_result"](contributors=sum(1 << node for node in result.contributors),
+                                        initial_count=len(result.members))
+        raw.initial_members[:len(result.members)] = result.members
+        C.gw_shards_complete(self._at, byref(raw))
+
+    def __getattr__(self, name: str) -> int:
+        if name in ("count", "done", "epoch", "lost", "doubled"):
+            return getattr(self._head, name)
+        raise AttributeError(name)
 
 
 def _data_of(raw) -> np.ndarray:

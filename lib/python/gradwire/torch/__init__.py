@@ -14,6 +14,7 @@ which names the rank and the call.
 """
 
 import os
+from functools import lru_cache
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 
@@ -22,8 +23,10 @@ from torch import distributed
 from torch.distributed import distributed_c10d
 
 from .. import _library  # noqa: F401  libgradwire.so, before the extension
+from .elastic import Elastic  # noqa: F401
 
 
+@lru_cache()
 def _load_extension():
     """$GRADWIRE_TORCH, or the file in the same folder."""
     beside = os.path.join(os.path.dirname(__file__), "_torch.so")
@@ -39,7 +42,11 @@ def _load_extension():
     return module
 
 
-_extension = _load_extension()
+def _create(store, rank, size, timeout):
+    """The extension is loaded here: Elastic and Embedding need none."""
+    return _load_extension().create(store, rank, size, timeout)
+
+
 _other_barrier = distributed.monitored_barrier
 
 
@@ -55,5 +62,5 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
     group.monitored_barrier(timeout, wait_all_ranks=wait_all_ranks)
 
 
-distributed.Backend.register_backend("gradwire", _extension.create)
+distributed.Backend.register_backend("gradwire", _create)
 distributed_c10d.monitored_barrier = distributed.monitored_barrier = monitored_barrier
