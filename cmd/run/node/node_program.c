@@ -25,6 +25,19 @@ static char **words_of(const json_t *list)
     return count > 0 ? words : NULL;
 }
 
+/* The end of a socket with unread messages would destroy the last one from
+ * here. */
+static void forget_orders(void)
+{
+    static _Alignas(16) char buffer[CHILD_CHANNEL_BYTES_MAX];
+    enum child_channel_kind kind;
+    size_t bytes;
+    enum gw_err code;
+    do
+        code = child_channel_receive(CHILD_CHANNEL_FD, buffer, &kind, &bytes);
+    while (code != GW_PENDING && code != GW_ECLOSED);
+}
+
 /* The program has the rest of the process for itself; the supervisor handles
  * Ctrl-C. */
 enum gw_err node_become_program(const struct work_order *order,
@@ -40,6 +53,8 @@ enum gw_err node_become_program(const struct work_order *order,
     setenv(GW__SUPERVISED_VARIABLE, fd, 1);
     signal(SIGPIPE, SIG_DFL);
     execvp(words[0], words);
-    return gw_fail(why, errno == ENOENT ? GW_EINVAL : GW_ESYS,
-                   "exec: %.200s: %s", words[0], strerror(errno));
+    const int failure = errno;
+    forget_orders();
+    return gw_fail(why, failure == ENOENT ? GW_EINVAL : GW_ESYS,
+                   "exec: %.200s: %s", words[0], strerror(failure));
 }

@@ -406,6 +406,8 @@ static void ended(struct run *run, struct child *child, int status)
     if (!run->ending)
         fprintf(stderr, "%s: %s\n", child_name(child, name), child->text);
     events_ended(run, child);
+    if (is_program(run))
+        program_ended(run, child);
 }
 
 void children_reap(struct run *run)

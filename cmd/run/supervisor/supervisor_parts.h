@@ -272,6 +272,8 @@ void program_send_orders(struct run *run, struct child *child,
 void program_status(const struct run *run,
                     const struct gw__supervised_status *in,
                     struct node_status *out);
+/* A member has ended: if the work is complete, nothing is left for joiners. */
+void program_ended(struct run *run, const struct child *ended);
 /* Adds the progress of members that have ended. */
 void program_progress(const struct run *run, struct progress_of *progress);
 

@@ -6,6 +6,7 @@
  */
 #include "supervisor_parts.h"
 
+#include <signal.h>
 #include <string.h>
 
 bool is_program(const struct run *run)
@@ -80,6 +81,17 @@ void program_status(const struct run *run,
     memcpy(out->phase, in->phase, sizeof out->phase);
     memcpy(out->text, in->ring.text[0] ? in->ring.text : in->text,
            sizeof out->text);
+}
+
+void program_ended(struct run *run, const struct child *ended)
+{
+    if (!ended->finished || !ended->status.done)
+        return;
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
+        const struct child *child = &run->workers[n];
+        if (child->pid > 0 && !child_is_member(run, child) && !child->left)
+            kill(child->pid, SIGTERM);
+    }
 }
 
 /* Members that have ended count as well: the newest step is that of the run. */

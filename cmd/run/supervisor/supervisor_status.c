@@ -20,10 +20,11 @@ const char *child_state(const struct run *run, const struct child *child)
     if (child->awaits)
         return "restarting";
     if (child->pid <= 0)
-        return child->left ? "left" : "dead";
+        return child->left || (is_program(run) && child->finished) ? "left"
+                                                                   : "dead";
     if (child->paused)
         return "paused";
-    if (child->leaving)
+    if (child->leaving || child->left)
         return "leaving";
     if (child->role == GW__CONTROLLER)
         return child->has_status ? "alive" : "joining";

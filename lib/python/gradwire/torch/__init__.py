@@ -24,6 +24,7 @@ from torch.distributed import distributed_c10d
 
 from .. import _library  # noqa: F401  libgradwire.so, before the extension
 from .elastic import Elastic  # noqa: F401
+from .embedding import Embedding  # noqa: F401
 
 
 @lru_cache()
