@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""A transformer that writes text, letter by letter, trained by processes that may die.
+
+    python3 transformer.py                             alone
+    ringctl up 4 exec python3 transformer.py           four processes
+    ringctl kill 2; ringctl add; ringtop               while it trains
+
+It reads the pages of the labs, or --text FILE. Node 0 of the ring prints the loss, and at
+the end what the model writes. --log FILE keeps a line of JSON for each step, with the
+samples that count in it, so that they can be checked.
+
+The model is that of Vaswani et al., Attention Is All You Need, 2017, without the encoder
+and with the norms first: an embedding of letters and of places, blocks of attention and
+of a small network, and scores of the next letter.
+"""
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+import gradwire.torch
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--text", help="a file; default: the pages of the labs")
+    parser.add_argument("--letters", type=int, default=60000, help="of the text")
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--blocks", type=int, default=2)
+    parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--context", type=int, default=32, help="letters that it looks back")
+    parser.add_argument("--batch", type=int, default=16, help="sequences per process and step")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--rate", type=float, default=3e-3)
+    parser.add_argument("--count", action="store_true", help="print the parameters, and end")
+    parser.add_argument("--log", help="a file; each node adds its number to the name")
+    return parser.parse_args()
+
+
+# ---- the text ----
+
+
+def read_text(options):
+    if options.text:
+        text = Path(options.text).read_text()
+    else:
+        pages = sorted(Path(__file__).resolve().parents[1].glob("[0-9][0-9]-*/README.md"))
+        text = "".join(page.read_text() for page in pages)
+    letters = "".join(letter if letter.isascii() else "?" for letter in text)
+    return letters[:options.letters]
+
+
+class Sequences(torch.utils.data.Dataset):
+    """Sequence i of the text: `context` letters, and the letter after each of them. They
+    do not overlap, so that each letter is learned once per epoch."""
+
+    def __init__(self, text, context):
+        self.alphabet = sorted(set(text))
+        number = {letter: i for i, letter in enumerate(self.alphabet)}
+        self.letters = torch.tensor([number[letter] for letter in text])
+        self.context = context
+
+    def __len__(self):
+        return (len(self.letters) - 1) // self.context
+
+    def __getitem__(self, i):
+        begin = i * self.context
+        piece = self.letters[begin:begin + self.context + 1]
+        return piece[:-1], piece[1:]
+
+
+# ---- the model ----
+
+
+class Attention(nn.Module):
+    """Each place asks the places before it: a query, compared with their keys, weighs
+    their values."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.query_key_value = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x):
+        batch, places, width = x.shape
+        split = (batch, places, self.heads, width // self.heads)
+        query, key, value = (part.view(split).transpose(1, 2)
+                             for part in self.query_key_value(x).chunk(3, -1))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(split[-1])
+        later = torch.ones(places, places, dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(later, -math.inf).softmax(-1)
+        return self.out((weights @ value).transpose(1, 2).reshape(batch, places, width))
+
+
+class Block(nn.Module):
+    """Attention between places, then a network at each place; both add to their input."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+        self.attention = Attention(width, heads)
+        self.network = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(),
+                                     nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        x = x + self.attention(self.norms[0](x))
+        return x + self.network(self.norms[1](x))
+
+
+class Transformer(nn.Module):
+    def __init__(self, letters, width, blocks, heads, context):
+        super().__init__()
+        self.context = context
+        self.letter = nn.Embedding(letters, width)
+        self.place = nn.Embedding(context, width)
+        self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(blocks)))
+        self.norm = nn.LayerNorm(width)
+        self.score = nn.Linear(width, letters)
+
+    def forward(self, letters):
+        places = torch.arange(letters.shape[1])
+        x = self.letter(letters) + self.place(places)
+        return self.score(self.norm(self.blocks(x)))
+
+    @torch.no_grad()
+    def write(self, begin, count):
+        """Goes on with the text, letter by letter."""
+        generator = torch.Generator().manual_seed(1)
+        letters = list(begin)
+        for _ in range(count):
+            scores = self(torch.tensor([letters[-self.context:]]))[0, -1]
+            letters.append(torch.multinomial((scores / 0.7).softmax(0), 1,
+                                             generator=generator).item())
+        return letters
+
+
+# ---- training ----
+
+
+class Log:
+    """What each step was made of, and what the user sees of it."""
+
+    def __init__(self, options):
+        self.path, self.file, self.shown = options.log, None, 0.0
+
+    def __call__(self, training):
+        if self.path:
+            self.file = self.file or open(f"{self.path}.{training.node}", "a", buffering=1)
+            line = {"time": time.monotonic(), "step": training.steps, "loss": training.loss,
+                    "used": training.used, "members": training.members}
+            self.file.write(json.dumps(line) + "\n")
+        if training.place == 0 and time.monotonic() - self.shown > 2:
+            self.shown = time.monotonic()
+            print(f"step {training.steps}, epoch {training.epoch}, {len(training.members)} "
+                  f"members: loss {training.loss:.3f}", flush=True)
+
+
+def main():
+    options = arguments()
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    data = Sequences(read_text(options), options.context)
+    model = Transformer(len(data.alphabet), options.width, options.blocks, options.heads,
+                        options.context)
+    if options.count:
+        print(len(data.alphabet), sum(p.numel() for p in model.parameters()))
+        return
+
+    optimizer = torch.optim.AdamW(model.parameters(), lr=options.rate)
+    training = gradwire.torch.Elastic(model, optimizer, data, batch=options.batch,
+                                      epochs=options.epochs, on_step=Log(options))
+    for letters, following in training:
+        scores = model(letters)
+        loss = functional.cross_entropy(scores.flatten(0, 1), following.flatten())
+        training.step(loss)
+
+    print(f"node {training.node}: step {training.steps}, {training.samples} sequences, "
+          f"{training.lost} lost, {training.doubled} doubled, loss {training.loss:.3f}")
+    if training.node == 0:
+        start = [data.alphabet.index(letter) for letter in "The "]
+        print("".join(data.alphabet[i] for i in model.write(start, 200)))
+
+
+if __name__ == "__main__":
+    main()
