@@ -157,6 +157,33 @@ find_library() {
     done
 }
 
+# The Python of a lab with `python=MODULE...` in its lab.conf, and the package
+# gradwire for it, of the checkout or installed.
+find_python() {
+    modules=$(conf "$LAB" python)
+    [ -n "$modules" ] || return 0
+    PYTHON=${PYTHON:-/usr/bin/python3}
+    if [ -d "$root/lib/python/gradwire" ]; then
+        PYTHONPATH=$root/lib/python${PYTHONPATH:+:$PYTHONPATH}
+        GRADWIRE_LIBRARY=$LAB_LIBRARY/libgradwire.so
+        export PYTHONPATH GRADWIRE_LIBRARY
+    fi
+    PYTHONDONTWRITEBYTECODE=1
+    export PYTHON PYTHONDONTWRITEBYTECODE
+    for module in $modules; do
+        "$PYTHON" -c "import $module" 2>/dev/null ||
+            fail 69 "lab $number needs the Python module $module, which $PYTHON" \
+                "does not have; type: apt install python3-$module"
+    done
+    case $(conf "$LAB" backend) in
+    torch)
+        "$PYTHON" -c "import gradwire.torch as t; t._load_extension()" 2>/dev/null ||
+            fail 69 "lab $number needs the backend of torch.distributed; type:" \
+                "make torch (or install python3-gradwire)"
+        ;;
+    esac
+}
+
 need_start() {
     [ -d "$record" ] ||
         fail 64 "lab $number is not started here; type: $me start $number"

@@ -9,7 +9,8 @@
 # learner's folder), LAB_OUT (an empty folder for the files of this run), LAB (the
 # lab's own folder), LAB_INCLUDE and LAB_LIBRARY (folders of the headers and the
 # library) and LAB_COMMAND (the driver as it was typed). The names collrun,
-# ringctl, pipebench, psnode and ringtop mean the tools of the build.
+# ringctl, pipebench, psnode and ringtop mean the tools of the build. A lab with
+# python=... in its lab.conf has PYTHON, which finds the package gradwire.
 #
 #   show COMMAND...              prints the command, then runs it
 #   measure NAME COMMAND...      prints it, runs it with -o jsonl, and notes its

@@ -45,6 +45,8 @@ def arguments():
 
 # ---- the text ----
 
+ALPHABET = 128  # the codes of ASCII
+
 
 def read_text(options):
     if options.text:
@@ -52,8 +54,7 @@ def read_text(options):
     else:
         pages = sorted(Path(__file__).resolve().parents[1].glob("[0-9][0-9]-*/README.md"))
         text = "".join(page.read_text() for page in pages)
-    letters = "".join(letter if letter.isascii() else "?" for letter in text)
-    return letters[:options.letters]
+    return text.encode("ascii", "replace")[:options.letters]
 
 
 class Sequences(torch.utils.data.Dataset):
@@ -61,9 +62,7 @@ class Sequences(torch.utils.data.Dataset):
     do not overlap, so that each letter is learned once per epoch."""
 
     def __init__(self, text, context):
-        self.alphabet = sorted(set(text))
-        number = {letter: i for i, letter in enumerate(self.alphabet)}
-        self.letters = torch.tensor([number[letter] for letter in text])
+        self.letters = torch.tensor(list(text))
         self.context = context
 
     def __len__(self):
@@ -115,14 +114,14 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self, letters, width, blocks, heads, context):
+    def __init__(self, width, blocks, heads, context):
         super().__init__()
         self.context = context
-        self.letter = nn.Embedding(letters, width)
+        self.letter = nn.Embedding(ALPHABET, width)
         self.place = nn.Embedding(context, width)
         self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(blocks)))
         self.norm = nn.LayerNorm(width)
-        self.score = nn.Linear(width, letters)
+        self.score = nn.Linear(width, ALPHABET)
 
     def forward(self, letters):
         places = torch.arange(letters.shape[1])
@@ -167,10 +166,9 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(1)
     data = Sequences(read_text(options), options.context)
-    model = Transformer(len(data.alphabet), options.width, options.blocks, options.heads,
-                        options.context)
+    model = Transformer(options.width, options.blocks, options.heads, options.context)
     if options.count:
-        print(len(data.alphabet), sum(p.numel() for p in model.parameters()))
+        print(sum(p.numel() for p in model.parameters()), "parameters,", len(data), "sequences")
         return
 
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.rate)
@@ -182,10 +180,10 @@ def main():
         training.step(loss)
 
     print(f"node {training.node}: step {training.steps}, {training.samples} sequences, "
-          f"{training.lost} lost, {training.doubled} doubled, loss {training.loss:.3f}")
+          f"{training.lost} lost, {training.doubled} doubled, state of {training.state_bytes} "
+          f"bytes, loss {training.loss:.3f}", flush=True)
     if training.node == 0:
-        start = [data.alphabet.index(letter) for letter in "The "]
-        print("".join(data.alphabet[i] for i in model.write(start, 200)))
+        print("".join(map(chr, model.write(b"The ", 200))), flush=True)
 
 
 if __name__ == "__main__":

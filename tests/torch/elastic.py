@@ -161,8 +161,10 @@ def main():
         os.environ.update(GRADWIRE_LIBRARY=str(BUILD / "libgradwire.so"),
                           PYTHONPATH=str(ROOT / "lib/python"))
         calm = Run(Path(folder, "calm"), options.members)
-        time.sleep(options.minutes * 60 / 3)
-        calm.end()
+        try:
+            time.sleep(options.minutes * 60 / 3)
+        finally:
+            calm.end()
         run = Run(Path(folder, "fire"), options.members)
         try:
             killed = fire(run, options.minutes, options.kills, draw)

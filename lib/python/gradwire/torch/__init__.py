@@ -29,9 +29,13 @@ from .embedding import Embedding  # noqa: F401
 
 @lru_cache()
 def _load_extension():
-    """$GRADWIRE_TORCH, or the file in the same folder."""
-    beside = os.path.join(os.path.dirname(__file__), "_torch.so")
-    path = os.environ.get("GRADWIRE_TORCH", beside)
+    """$GRADWIRE_TORCH, or the file in the same folder, or the one that `make torch` has
+    built with $GRADWIRE_LIBRARY."""
+    path = os.path.join(os.path.dirname(__file__), "_torch.so")
+    built = os.path.join(os.path.dirname(os.environ.get("GRADWIRE_LIBRARY", "")), "torch/_torch.so")
+    if not os.path.exists(path) and os.path.exists(built):
+        path = built
+    path = os.environ.get("GRADWIRE_TORCH", path)
     if not os.path.exists(path):
         raise ImportError(
             f"gradwire.torch: no {path}; build it for torch {torch.__version__} "

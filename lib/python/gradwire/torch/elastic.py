@@ -98,6 +98,7 @@ class Elastic:
         lost, doubled: samples that were not used in their epoch, or twice: 0.
     And of this member:
         node: its number. place: among the members of the present step.
+        state_bytes: of the state, which a joiner copies.
 
     Args:
         model: all its parameters have one type, float32 or float64, and are on the CPU.
@@ -211,6 +212,10 @@ class Elastic:
     @property
     def doubled(self) -> int:
         return self._state.shards.doubled * self._batch
+
+    @property
+    def state_bytes(self) -> int:
+        return len(self._state.memory)
 
     @property
     def place(self) -> int:
