@@ -30,5 +30,7 @@ sed "s|TRAIN|$train|" "$LAB_DIR/kill.ring" >"$LAB_OUT/kill.ring"
 measure ring ringctl --timeout 200s --seed "$SEED" -c \
     "source \"$LAB_OUT/kill.ring\"; status"
 report ring state step epoch lost doubled recoveries.0.how recoveries.0.resumed_ms
+note ring.killed "$(cat "$LAB_OUT"/runs/*/log | grep -c 'killed by signal 9' || true)"
+note ring.joined "$(find "$LAB_OUT" -name 'log.[4-9]' | wc -l)"
 note ring.sequences 249 # of 32 letters, and one after them: (8000 - 1) / 32
 note ring.counted "$("$PYTHON" "$LAB/count.py" 1 249 "$LAB_OUT"/log.[0-9]* || true)"

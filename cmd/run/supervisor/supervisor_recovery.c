@@ -86,7 +86,8 @@ static const char *how_lost(const struct run *run, const struct child *child)
 {
     int64_t evidence = run->failures[child->node].evidence;
     bool noticed = run->failures[child->node].time_ns > 0;
-    if (child->left || child->leaving)
+    bool ends = is_program(run) && child->status.done; /* by itself */
+    if (child->left || child->leaving || ends)
         return "left";
     if (child_has_ended(child))
         return "exit";
