@@ -4,6 +4,7 @@ the state has all that a joiner needs."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -190,3 +191,17 @@ def test_errors_name_what_is_wrong(monkeypatch):
     mixed = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1).double())
     with pytest.raises(ValueError, match="one type.*torch.float32, torch.float64"):
         gradwire.torch.Elastic(mixed, torch.optim.SGD(mixed.parameters(), lr=1), DATA)
+
+
+def test_the_programs_of_readme_and_of_the_manual_page_run(tmp_path, monkeypatch):
+    monkeypatch.delenv("GW_CONTROLLERS", raising=False)
+    readme = (conftest.ROOT / "README.md").read_text()
+    page = (conftest.ROOT / "man/gradwire-python.3").read_text()
+    programs = [*re.findall(r"```python\n(import torch.*?)```", readme, re.S),
+                *re.findall(r"\.Bd -literal\n(from torch .*?)\.Ed", page, re.S)]
+    assert len(programs) == 2 and len(programs[0].splitlines()) == 9
+    for program in programs:
+        (tmp_path / "train.py").write_text(program)
+        done = subprocess.run([sys.executable, tmp_path / "train.py"], text=True, timeout=300,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert done.returncode == 0 and float(done.stdout.split()[-1]) < 10, done.stdout
