@@ -49,7 +49,7 @@ struct command {
     const struct option_group *groups; /* in the order of the options; ends with
                                           first == NULL; NULL: "Options" */
     unsigned operands_min, operands_max;
-    bool program;  /* the first operand is a program, the rest its arguments */
+    bool program; /* the first operand is a program, the rest its arguments */
     const char *program_after; /* the same after this operand; NULL: none */
     bool computes; /* holds nothing but memory: see computing_begin */
     /* Finds errors in the operands before anything runs. Pure. Or NULL. */

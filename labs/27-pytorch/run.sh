@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# DDP on Gloo and on gradwire, with the same network and data; the price of a bucket in
-# virtual time; and the death of a rank on both.
+# DDP on Gloo and on gradwire, with the same network and data. The price of a bucket in
+# virtual time. The death of a rank on both.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -29,7 +29,7 @@ measure price collrun sim allreduce --algo ring -n "$P" -b $((2 * 4 * W * W)) \
 report price time_us
 note bucket "$(value price.time_us)"
 
-say "Rank 1 of 3 is killed in an all-reduce. What the others see:"
+say "Rank 1 of 3 is killed in an all-reduce. The errors of the others:"
 for backend in gloo gradwire; do
     measure "kill.$backend" collrun exec -n 3 --no-pin "$PYTHON" "$side" kill "$backend"
     report "kill.$backend" errors named ms

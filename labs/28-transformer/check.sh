@@ -12,7 +12,7 @@ batches=$((20 + SEED % 7))
 "$PYTHON" "$LAB/ops.py" "$SEED" "$batches" "$LAB_OUT/ops" >"$LAB_OUT/is"
 "$PYTHON" "$LAB_DIR/position.py" "$batches" "$LAB_OUT/ops" >"$LAB_OUT/says" \
     2>"$LAB_OUT/position.err" || true
-say "position.py, $batches batches; an op, what it prints, and what is right:"
+say "position.py, $batches batches. An op, its answer, and the right one:"
 paste -d '|' "$LAB_OUT/ops" "$LAB_OUT/says" "$LAB_OUT/is" |
     awk -F '|' '{ printf "    %-20s | %-12s | %-12s%s\n", $1, $2, $3, $2 == $3 ? "" : " <--" }'
 tail -n 1 "$LAB_OUT/position.err" | sed 's/^/    /'

@@ -4,8 +4,8 @@
  * ring_parts.h lists the other files and the thread that may use each member.
  * Start reading with ring_op.c.
  */
+#include "ring/supervised/supervised.h"
 #include "ring_parts.h"
-#include "ring_supervised.h"
 
 #include "base/failpoint.h"
 

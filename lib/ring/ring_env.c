@@ -7,8 +7,8 @@
  */
 #include "ring_env.h"
 
+#include "ring/supervised/supervised.h"
 #include "ring_parts.h"
-#include "ring_supervised.h"
 #include "wire/address.h"
 
 #include <gradwire/launch.h>

@@ -6,8 +6,8 @@
  * are known to all members, so only the first member of the view reports them,
  * and a stream merged from all members has them once.
  */
+#include "ring/supervised/supervised.h"
 #include "ring_parts.h"
-#include "ring_supervised.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  *       ^              | one is not, or died
  *       +--------------+
  */
+#include "ring/supervised/supervised.h"
 #include "ring_parts.h"
-#include "ring_supervised.h"
 
 #include "base/failpoint.h"
 

@@ -3,8 +3,8 @@
  * gw_ring_allreduce: begin, move until the op is complete, apply, return the
  * result. ring_move.c moves the data.
  */
+#include "ring/supervised/supervised.h"
 #include "ring_parts.h"
-#include "ring_supervised.h"
 
 #include <string.h>
 

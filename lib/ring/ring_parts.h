@@ -29,7 +29,7 @@
  *   ring_state_confirm.c   a joiner confirms that its copy is valid, or that
  *                          all copies are lost (state_validity.h)
  *   ring_status.c the status; ring_events.c the events
- *   ring_env.c    joining from the environment; ring_supervised.c the member
+ *   ring_env.c    joining from the environment; supervised/ the member
  *                 of a program that ringctl has started
  *
  * Access

@@ -132,9 +132,9 @@ static const struct command *find(const char *name)
 static bool is_program(const struct words *words, const char *operand)
 {
     const struct command *found = words->found;
-    return found && (found->program || (found->program_after &&
-                                        strcmp(found->program_after,
-                                               operand) == 0));
+    return found &&
+           (found->program || (found->program_after &&
+                               strcmp(found->program_after, operand) == 0));
 }
 
 enum item_kind words_next(struct words *words, struct item *item)

@@ -14,7 +14,7 @@
  *
  * Structs travel as they are: both ends are the same program. A node that
  * becomes the user's program (node_program.c) continues with the messages of
- * ring/ring_supervised.h, on the same socket.
+ * ring/supervised/supervised.h, on the same socket.
  */
 #ifndef CHILD_CHANNEL_H
 #define CHILD_CHANNEL_H
@@ -25,7 +25,7 @@
 #include <cluster/controller/controller.h>
 #include <cluster/registry/command.h>
 #include <gradwire/train.h>
-#include <ring/ring_supervised.h>
+#include <ring/supervised/supervised.h>
 
 #include <sys/types.h>
 

@@ -3,7 +3,7 @@
  * A node that is the user's program: `ringctl up 4 exec python3 train.py`. The
  * process becomes the program, so that its number, its signals and its death
  * are those of the node. The program finds the supervisor's socket by
- * GW_SUPERVISED, and gw_ring_from_env(3) does the rest (ring/ring_supervised.h).
+ * GW_SUPERVISED, and gw_ring_from_env(3) does the rest (ring/supervised/supervised.h).
  */
 #include "node.h"
 

@@ -20,9 +20,9 @@ enum {
 };
 
 enum work_kind {
-    WORK_NONE,  /* idle: members of a ring tick, workers wait */
-    WORK_TRAIN, /* a model */
-    WORK_OPS,   /* rings: all-reduces with self-checking results */
+    WORK_NONE,   /* idle: members of a ring tick, workers wait */
+    WORK_TRAIN,  /* a model */
+    WORK_OPS,    /* rings: all-reduces with self-checking results */
     WORK_PROGRAM /* rings: each member is a user's program */
 };
 

@@ -258,8 +258,7 @@ enum gw_err child_start(struct run *run, struct child *child,
         child->known = true;
         child_channel_send(child->fd, CHILD_CHANNEL_CHILD_CONFIG, config,
                            sizeof *config, false);
-        if (is_program(run) && child->role == GW__WORKER)
-            program_send_orders(run, child, &config->desired);
+        program_send_orders(run, child, &config->desired);
         code = spawn(run, child, ends[1], why);
         close(ends[1]);
     }
@@ -289,10 +288,8 @@ void child_send_desired(struct run *run, struct child *child)
     if (child->pid <= 0 || child->fd < 0)
         return;
     make_desired_state(run, child, &desired);
-    if (is_program(run) && child->role == GW__WORKER) {
-        program_send_orders(run, child, &desired);
+    if (program_send_orders(run, child, &desired))
         return;
-    }
     child->late =
         child_channel_send(child->fd, CHILD_CHANNEL_DESIRED_STATE, &desired,
                            sizeof desired, false) == GW_PENDING;
@@ -332,7 +329,7 @@ static void handle_message(struct run *run, struct child *child,
         receive_status(run, child, data);
         break;
     case CHILD_CHANNEL_PROGRAM_STATUS:
-        program_status(run, data, &status);
+        program_node_status(run, data, &status);
         receive_status(run, child, &status);
         break;
     case CHILD_CHANNEL_EVENTS:
@@ -406,8 +403,7 @@ static void ended(struct run *run, struct child *child, int status)
     if (!run->ending)
         fprintf(stderr, "%s: %s\n", child_name(child, name), child->text);
     events_ended(run, child);
-    if (is_program(run))
-        program_ended(run, child);
+    program_ended(run, child);
 }
 
 void children_reap(struct run *run)

@@ -243,9 +243,10 @@ static enum gw_err order_servers(const struct run_options *run,
                        "ops are only for rings; parameter servers train a "
                        "model");
     if (work->kind == WORK_PROGRAM)
-        return gw_fail(why, GW_EINVAL,
-                       "exec is only for rings; with servers, start the program "
-                       "as a psnode worker");
+        return gw_fail(
+            why, GW_EINVAL,
+            "exec is only for rings; with servers, start the program "
+            "as a psnode worker");
     if (work->kind == WORK_TRAIN && !model)
         return gw_fail(why, GW_EINVAL, "train: name a model");
     enum gw_err code = gather_settings(work, order->settings, why);

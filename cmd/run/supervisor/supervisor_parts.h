@@ -42,7 +42,6 @@
 #include "policy.h"
 #include "run/condition.h"
 #include "run/lockstep.h"
-#include "run/node/node_events.h"
 #include "run/rate.h"
 #include "supervisor_links.h"
 #include "supervisor_options.h"
@@ -79,10 +78,10 @@ struct child {
     int fd;           /* its socket; -1 */
     bool late;        /* orders not yet sent */
     bool paused;
-    bool leaving; /* it was asked to leave */
-    bool killed;  /* by a request; may not have ended yet */
-    bool awaits;  /* starts when its predecessor is out of the ring */
-    bool left;    /* it reported its leaving */
+    bool leaving;  /* it was asked to leave */
+    bool killed;   /* by a request; may not have ended yet */
+    bool awaits;   /* starts when its predecessor is out of the ring */
+    bool left;     /* it reported its leaving */
     bool finished; /* it has ended with status 0 */
     uint64_t slow_ns;
     double clock_rate;   /* of its clock; 0 or 1: normal */
@@ -148,7 +147,6 @@ struct ring_order {
 
 struct control;
 struct recording;
-struct progress_of;
 
 struct run {
     struct run_options options;
@@ -266,16 +264,14 @@ void children_start_awaited(struct run *run);
 
 /* Are the members a user's program? */
 bool is_program(const struct run *run);
-void program_send_orders(struct run *run, struct child *child,
+/* False: the child is not a program. */
+bool program_send_orders(struct run *run, struct child *child,
                          const struct desired_state *desired);
-/* The status of a program as that of a node. */
-void program_status(const struct run *run,
-                    const struct gw__supervised_status *in,
-                    struct node_status *out);
+void program_node_status(const struct run *run,
+                         const struct gw__supervised_status *in,
+                         struct node_status *out);
 /* A member has ended: if the work is complete, nothing is left for joiners. */
 void program_ended(struct run *run, const struct child *ended);
-/* Adds the progress of members that have ended. */
-void program_progress(const struct run *run, struct progress_of *progress);
 
 /* ---- supervisor_placement.c ---- */
 
@@ -366,6 +362,7 @@ struct progress_of {
     double clock; /* of the slowest; NaN */
 };
 void run_progress(const struct run *run, struct progress_of *progress);
+void program_progress(const struct run *run, struct progress_of *progress);
 void servers_progress(const struct run *run, struct progress_of *progress);
 /* "idle", "training", "done", "parked", "ended" */
 const char *progress_state(const struct run *run,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Members that are a user's program (ring/ring_supervised.h): their orders, and
+ * Members that are a user's program (ring/supervised/supervised.h): their orders, and
  * their status as that of any node. The program finishes by leaving the ring
  * and ending with status 0; the run is done when all have.
  */
+#include "run/node/node_events.h"
 #include "supervisor_parts.h"
 
 #include <signal.h>
@@ -41,10 +42,12 @@ static void write_identity(const struct run *run, const struct child *child,
     }
 }
 
-void program_send_orders(struct run *run, struct child *child,
+bool program_send_orders(struct run *run, struct child *child,
                          const struct desired_state *desired)
 {
     static struct gw__supervised_orders orders; /* large */
+    if (!is_program(run) || child->role != GW__WORKER)
+        return false;
     memset(&orders, 0, sizeof orders);
     write_identity(run, child, &orders);
     orders.events = wanted_events(run);
@@ -58,11 +61,12 @@ void program_send_orders(struct run *run, struct child *child,
     child->late =
         child_channel_send(child->fd, CHILD_CHANNEL_PROGRAM_ORDERS, &orders,
                            sizeof orders, false) == GW_PENDING;
+    return true;
 }
 
-void program_status(const struct run *run,
-                    const struct gw__supervised_status *in,
-                    struct node_status *out)
+void program_node_status(const struct run *run,
+                         const struct gw__supervised_status *in,
+                         struct node_status *out)
 {
     *out = (struct node_status){
         .stage = in->stage == GW__SUPERVISED_LEFT     ? STAGE_LEFT
@@ -85,7 +89,7 @@ void program_status(const struct run *run,
 
 void program_ended(struct run *run, const struct child *ended)
 {
-    if (!ended->finished || !ended->status.done)
+    if (!is_program(run) || !ended->finished || !ended->status.done)
         return;
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
         const struct child *child = &run->workers[n];

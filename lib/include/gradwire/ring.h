@@ -225,9 +225,9 @@ GW_API GW_MUST_CHECK enum gw_err gw_ring_run(struct gw_ring *ring,
 
 /* The progress of a program, which only the program knows. */
 struct gw_ring_progress {
-    uint64_t step;       /* training steps in the state */
-    uint64_t data_epoch; /* from 0 */
-    double loss;         /* of the newest step; NaN: none */
+    uint64_t step;                          /* training steps in the state */
+    uint64_t data_epoch;                    /* from 0 */
+    double loss;                            /* of the newest step; NaN: none */
     uint64_t samples_lost, samples_doubled; /* found by the program; 0 */
     bool done;                              /* its work is complete */
 };

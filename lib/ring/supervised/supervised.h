@@ -84,8 +84,7 @@ bool gw__supervised(void);
 GW_MUST_CHECK enum gw_err
 gw__supervised_join(const struct gw_ring_config *config, struct gw_ring **ring,
                     struct gw_error *why);
-/* What happens to the ring. They do nothing for a ring that is not supervised.
- */
+/* Hooks of the ring. They do nothing for a ring that is not supervised. */
 void gw__supervised_compute(struct gw_ring *ring); /* an op begins: be slow */
 void gw__supervised_report(struct gw_ring *ring,
                            const struct gw_ring_progress *progress);

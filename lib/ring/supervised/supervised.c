@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See ring_supervised.h. There is one such member per process, at most. Its
+ * See supervised.h. There is one such member per process, at most. Its
  * thread starts with the first gw_ring_from_env and ends with the process: when
  * the supervisor ends, so does the process (a parent-death signal).
  *
@@ -11,7 +11,7 @@
  * it, so that the program cannot destroy the ring meanwhile. The ring emits
  * events under its own locks, so the queue has another lock, the innermost.
  */
-#include "ring_supervised.h"
+#include "supervised.h"
 
 #include "base/clock.h"
 #include "base/link_profile.h"
@@ -266,7 +266,8 @@ config_of(const struct gw_ring_config *caller,
     config.wire = orders->wire;
     config.links = orders->links;
     config.pace_ns = orders->pace_ns;
-    config.key_file = config.key_file ? config.key_file : getenv("GRADWIRE_KEY");
+    config.key_file =
+        config.key_file ? config.key_file : getenv("GRADWIRE_KEY");
     config.events = config.events ? config.events : &supervised.sink;
     return config;
 }
@@ -341,14 +342,14 @@ enum gw_err gw__supervised_join(const struct gw_ring_config *config,
     supervised.ring = *ring;
     supervised.status.stage = GW__SUPERVISED_MEMBER;
     supervised.status.joins++;
-    obey(&(struct gw__supervised_orders){
-        .clock_rate = supervised.orders.clock_rate});
+    obey(&(struct gw__supervised_orders){.clock_rate =
+                                             supervised.orders.clock_rate});
     send_status(false);
     pthread_mutex_unlock(&supervised.lock);
     return GW_OK;
 }
 
-/* ---- what happens to the ring ---- */
+/* ---- hooks of the ring ---- */
 
 void gw__supervised_compute(struct gw_ring *ring)
 {
