@@ -59,7 +59,8 @@ def fits(word, parameter):
     """Whether a word of _library.py names the type of a parameter."""
     plain = "*" not in parameter and "[" not in parameter
     return {"pointer": not plain, "text": "const char *" in parameter,
-            "u64": plain and "uint64_t" in parameter, "size": plain and "size_t" in parameter,
+            "u64": plain and "uint64_t" in parameter, "u32": plain and "uint32_t" in parameter,
+            "size": plain and "size_t" in parameter,
             "unsigned": plain and "unsigned" in parameter,
             "f64": plain and "double" in parameter,
             "int": plain and ("enum " in parameter or "int " in parameter),

@@ -45,6 +45,7 @@
 #include "run/rate.h"
 #include "supervisor_links.h"
 #include "supervisor_options.h"
+#include "supervisor_program.h"
 #include "supervisor_recovery.h"
 #include "supervisor_report.h"
 
@@ -260,19 +261,6 @@ void children_end(struct run *run);
 /* Starts the children whose predecessors have left the ring. */
 void children_start_awaited(struct run *run);
 
-/* ---- supervisor_program.c ---- */
-
-/* Are the members a user's program? */
-bool is_program(const struct run *run);
-/* False: the child is not a program. */
-bool program_send_orders(struct run *run, struct child *child,
-                         const struct desired_state *desired);
-void program_node_status(const struct run *run,
-                         const struct gw__supervised_status *in,
-                         struct node_status *out);
-/* A member has ended: if the work is complete, nothing is left for joiners. */
-void program_ended(struct run *run, const struct child *ended);
-
 /* ---- supervisor_placement.c ---- */
 
 /* Opens the policy of the options. */
@@ -362,7 +350,6 @@ struct progress_of {
     double clock; /* of the slowest; NaN */
 };
 void run_progress(const struct run *run, struct progress_of *progress);
-void program_progress(const struct run *run, struct progress_of *progress);
 void servers_progress(const struct run *run, struct progress_of *progress);
 /* "idle", "training", "done", "parked", "ended" */
 const char *progress_state(const struct run *run,
