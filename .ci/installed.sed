@@ -19,3 +19,7 @@ s|编译好的 gradwire：在源码目录里执行 `make`。所有命令都在�
 s|You need only the checkout after `make`|You need only the installed packages|
 s|在源码目录里 `make` 之后就可以开始|安装软件包之后就可以开始|
 s|in the source tree after `make`|where gradwire is installed|
+/^\$ export PYTHONPATH=\$PWD/d
+s|, and `PYTHONPATH=lib/python`||
+s|gradwire built, with its backend: `make` and `make torch`|gradwire installed, and its backend, of `make torch` in its sources|
+s|编译好的 gradwire 和它的后端：`make` 和 `make torch`|安装好的 gradwire，和它的后端：在源码里 `make torch`|

@@ -16,3 +16,4 @@ for ranks in $((2 + SEED % 2)) $((3 - SEED % 2)); do
     report "hook.$ranks" bytes gradient_bytes apart_percent
 done
 compute half 'hook.2.gradient_bytes / 2'
+printf 'hook\t%s check 27 --seed %s\n' "$LAB_COMMAND" "$SEED" >>"$LAB_OUT/commands"

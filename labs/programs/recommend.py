@@ -5,8 +5,7 @@ The score of a user and an item is the product of their rows, and what a small n
 
 After a quarter of the steps one of the servers is killed: its rows survive on the other two.
 
-    GRADWIRE_LIBRARY=build/libgradwire.so PYTHONPATH=lib/python \
-        python3 labs/programs/recommend.py
+    python3 recommend.py
 
 Here the servers are threads of this process. With GW_CONTROLLERS they are those of a
 cluster, and many processes of this program share the rows.

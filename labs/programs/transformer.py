@@ -52,8 +52,9 @@ def read_text(options):
     if options.text:
         text = Path(options.text).read_text()
     else:
-        pages = sorted(Path(__file__).resolve().parents[1].glob("[0-9][0-9]-*/README.md"))
-        text = "".join(page.read_text() for page in pages)
+        beside = Path(__file__).resolve().parents[1]  # the labs, or the folder with them
+        pages = [*beside.glob("[0-9]*/README.md"), *beside.glob("labs/[0-9]*/README.md")]
+        text = "".join(page.read_text() for page in sorted(pages))
     return text.encode("ascii", "replace")[:options.letters]
 
 
