@@ -8,6 +8,7 @@
  *     cc -o elastic elastic.c -lgradwire
  *     psnode controller --index 0 --peers tcp://HOST:7100 --dir c0 --ring 3
  *     GW_CONTROLLERS=tcp://HOST:7100 ./elastic OPS     on three hosts or more
+ *     ringctl up 3 exec ./elastic OPS                  or on this host alone
  *
  * After SIGTERM it leaves at the end of the op under way. It ends with status
  * 75 when it could not go on and should be started again.
@@ -15,6 +16,7 @@
 #include <gradwire/gradwire.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +79,14 @@ static enum gw_err turn(unsigned node, struct gw_error *why)
     return check(&result, sum, why);
 }
 
+/* ringctl and ringtop show this. */
+static void report_progress(const struct state *state, uint64_t ops)
+{
+    const struct gw_ring_progress progress = {
+        .step = state->ops, .loss = NAN, .done = state->ops >= ops};
+    gw_ring_report(ring, &progress);
+}
+
 static void report(const char *what, const struct state *state)
 {
     static struct gw_ring_status status;
@@ -106,8 +116,10 @@ static enum gw_err live(uint64_t ops, struct gw_error *why)
         return err;
     gw_ring_status(ring, &status);
     report("joined", &state);
-    while (!err && !ended && state.ops < ops)
+    while (!err && !ended && state.ops < ops) {
         err = turn(status.node, why);
+        report_progress(&state, ops);
+    }
     if (!err)
         report(ended ? "leaves" : "done", &state);
     else

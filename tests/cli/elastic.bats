@@ -104,3 +104,58 @@ wants_restart() {
     GW_PATIENCE=soon start a "$ELASTIC" 1
     wants_restart "$pid" a 'GW_PATIENCE: '
 }
+
+# Without the controller of setup: ringctl brings its own.
+@test "up N exec: a program is a node that is killed, added, paused, slowed and stopped" {
+    unset GW_CONTROLLERS
+    run -0 "$BUILD/ringctl" --timeout 60s -c "up 4 --name program exec $ELASTIC 1000000
+        wait step>=20
+        kill 2
+        wait alive==3
+        add
+        wait alive==4
+        pause 1
+        wait alive==3
+        resume 1
+        wait alive==4
+        slow 0 10ms
+        stop 3
+        wait alive==3
+        drain 4
+        wait alive==2
+        expect lost==0 && doubled==0
+        status"
+    echo "$output"
+    [[ $output = *"node 2 (exit)"*"node 3 (left)"*"node 4 (left)"* ]]
+    [ "$(grep -c '^leaves: ' runs/program/log)" -ge 2 ]
+    grep -q '^joined: node 4, op [1-9]' runs/program/log
+}
+
+@test "up N exec: the run is done when the programs have ended, with their own options" {
+    unset GW_CONTROLLERS
+    run -0 "$BUILD/ringctl" --timeout 60s -c "up 3 --name ends exec sh -c '$ELASTIC 30; exit'
+        wait done
+        expect lost==0 && doubled==0 && step==30"
+    echo "$output"
+    [ "$(grep -c '^done: ' runs/ends/log)" -eq 3 ]
+    run -0 "$BUILD/ringctl" -c "up 1 --name options exec $ELASTIC 3 --timeout 7
+        wait done"
+}
+
+@test "up N exec: a missing program, and one that ends, are errors that name it" {
+    unset GW_CONTROLLERS
+    run -64 "$BUILD/ringctl" up 2 exec ./no-such
+    [[ $output = *"exec: ./no-such: No such file"* ]]
+    run "$BUILD/ringctl" up 2 exec false
+    [ "$status" -ne 0 ]
+    [[ $output = *"exited with status 1"* ]]
+    run -64 "$BUILD/ringctl" up 2 exec
+    [[ $output = *"missing PROGRAM"* ]]
+    run -64 "$BUILD/ringctl" up 2 --lockstep none exec "$ELASTIC"
+    run -64 "$BUILD/ringctl" up --servers 1 --workers 1 exec "$ELASTIC"
+    [[ $output = *"only for rings"* ]]
+    run -64 "$BUILD/ringctl" -c "up 1 exec $ELASTIC 100000; train ops"
+    [[ $output = *"the members are a program"* ]]
+    GW_SUPERVISED=0 run -75 "$ELASTIC" 3
+    [[ $output = *"not the socket of a supervisor"* ]]
+}
