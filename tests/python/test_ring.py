@@ -122,3 +122,28 @@ def test_without_controllers_it_says_what_to_set():
         with pytest.raises(gradwire.Error, match="GW_CONTROLLERS=tcp://") as error:
             make()
         assert error.value.code == "GW_EINVAL"
+
+
+def result_of(members, contributors):
+    return gradwire.RingResult(np.empty(0), 0, 1, contributors, members, 0)
+
+
+def test_shards_of_the_dead_come_back():
+    memory = np.zeros(gradwire.Shards.bytes(5), np.uint8)
+    shards = gradwire.Shards(memory, 5)
+    assert [shards.of(place) for place in range(6)] == [0, 1, 2, 3, 4, None]
+    shards.complete(result_of((0, 1, 2), (0, 2)))
+    assert shards.done == 2 and [shards.of(place) for place in range(3)] == [1, 3, 4]
+    other = gradwire.Shards(memory.copy(), 5, fresh=False)  # a joiner's
+    for one in shards, other:
+        one.complete(result_of((0, 2, 3), (0, 2, 3)))
+        assert (one.epoch, one.done, one.lost, one.doubled, one.count) == (1, 0, 0, 0, 5)
+
+
+def test_shards_need_room_and_whole_numbers():
+    with pytest.raises(ValueError, match="^memory: 8 bytes"):
+        gradwire.Shards(bytearray(8), 5)
+    with pytest.raises(ValueError, match="^count: 0 is not in 1"):
+        gradwire.Shards(bytearray(100), 0)
+    with pytest.raises(AttributeError):
+        gradwire.Shards(np.zeros(64, np.uint8), 5).missing

@@ -15,14 +15,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* NULL: no words, or no memory. They last until the program begins. */
 static char **words_of(const json_t *list)
 {
     size_t i, count = json_array_size(list);
     const json_t *word;
-    char **words = calloc(count + 1, sizeof *words);
+    char **words = count > 0 ? calloc(count + 1, sizeof *words) : NULL;
     json_array_foreach(list, i, word) if (words) words[i] =
         strdup(json_string_value(word));
-    return count > 0 ? words : NULL;
+    return words;
 }
 
 /* The end of a socket with unread messages would destroy the last one from
@@ -47,7 +48,7 @@ enum gw_err node_become_program(const struct work_order *order,
     json_t *list = json_loads(order->program, 0, NULL);
     char **words = words_of(list);
     json_decref(list);
-    if (!words || !words[0])
+    if (!words)
         return gw_fail(why, GW_EINVAL, "exec: no program");
     snprintf(fd, sizeof fd, "%d", CHILD_CHANNEL_FD);
     setenv(GW__SUPERVISED_VARIABLE, fd, 1);
@@ -55,6 +56,8 @@ enum gw_err node_become_program(const struct work_order *order,
     execvp(words[0], words);
     const int failure = errno;
     forget_orders();
-    return gw_fail(why, failure == ENOENT ? GW_EINVAL : GW_ESYS,
-                   "exec: %.200s: %s", words[0], strerror(failure));
+    gw_fail(why, failure == ENOENT ? GW_EINVAL : GW_ESYS, "exec: %.200s: %s",
+            words[0], strerror(failure));
+    free(words);
+    return why->code;
 }

@@ -8,10 +8,10 @@
  *     messenger  orders --> ring; status, events --> supervisor
  *
  * `lock` guards all but the queue of events. The messenger uses the ring under
- * it, so that the program cannot destroy the ring meanwhile. The ring emits
- * events under its own locks, so the queue has another lock, the innermost.
+ * it, so that the program cannot destroy the ring meanwhile.
  */
 #include "supervised.h"
+#include "event_queue.h"
 
 #include "base/clock.h"
 #include "base/link_profile.h"
@@ -21,7 +21,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,28 +29,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { QUEUE_EVENTS = 1 << 13, TURN_MS = 20, CUT_JOIN_MS = 1500 };
+enum { TURN_MS = 20, CUT_JOIN_MS = 1500 };
 /* By then the death of a former process of the same number is known. */
 #define REFUSED_NS UINT64_C(10000000000)
 #define AGAIN_NS   UINT64_C(50000000)
 
 static struct supervised {
-    struct gw_sink sink; /* of the ring's events */
     pthread_mutex_t lock;
     pid_t process; /* a forked child does not inherit the thread; 0: none */
     int fd;
     pthread_t messenger;
     struct gw__supervised_orders orders;
     struct gw_ring *ring; /* NULL: not a member now */
-    struct gw__supervised_status status, sent;
-    pthread_mutex_t queue_lock;
-    _Atomic uint64_t wanted; /* kinds of events, as bits */
-    uint64_t in, out;        /* events ever put in and taken out */
-    uint64_t dropped;
-    struct gw_event events[QUEUE_EVENTS];
-} supervised = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                .queue_lock = PTHREAD_MUTEX_INITIALIZER,
-                .fd = -1};
+    struct gw__supervised_status status;
+    uint64_t sent; /* hash of the last status sent */
+    struct gw__event_queue queue;
+} supervised = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 /* ---- messages ---- */
 
@@ -86,63 +79,22 @@ static bool receive_orders(struct gw__supervised_orders *orders)
            strcmp(orders->version, GW_VERSION) == 0;
 }
 
-/* ---- events ---- */
+/* ---- the status; with `lock` held ---- */
 
-static void emit(struct gw_sink *sink, const struct gw_event *event)
-{
-    struct supervised *s = (struct supervised *)sink;
-    if (!(s->wanted >> event->kind & 1))
-        return;
-    pthread_mutex_lock(&s->queue_lock);
-    if (s->in - s->out < QUEUE_EVENTS)
-        s->events[s->in++ % QUEUE_EVENTS] = *event;
-    else
-        s->dropped++;
-    pthread_mutex_unlock(&s->queue_lock);
-}
-
-static void close_sink(struct gw_sink *sink)
-{
-    (void)sink; /* it outlives all rings of the process */
-}
-
-static size_t copy_row(struct gw_event row[GW__SUPERVISED_EVENTS_MAX])
-{
-    size_t count = 0;
-    pthread_mutex_lock(&supervised.queue_lock);
-    for (; count < GW__SUPERVISED_EVENTS_MAX &&
-           supervised.out + count < supervised.in;
-         count++)
-        row[count] = supervised.events[(supervised.out + count) % QUEUE_EVENTS];
-    pthread_mutex_unlock(&supervised.queue_lock);
-    return count;
-}
-
-static void remove_row(size_t count)
-{
-    pthread_mutex_lock(&supervised.queue_lock);
-    supervised.out += count;
-    pthread_mutex_unlock(&supervised.queue_lock);
-}
-
-/* With `lock` held. An event leaves the queue once the socket has it. */
+/* An event leaves the queue once the socket has it. */
 static void send_events(void)
 {
     static struct gw_event row[GW__SUPERVISED_EVENTS_MAX];
     size_t count;
-    while ((count = copy_row(row)) > 0 &&
+    while ((count = gw__event_queue_row(&supervised.queue, row)) > 0 &&
            send_message(GW__SUPERVISED_EVENTS, row, count * sizeof *row, false))
-        remove_row(count);
+        gw__event_queue_remove(&supervised.queue, count);
 }
-
-/* ---- the status; with `lock` held ---- */
 
 static void update_status(void)
 {
     struct gw__supervised_status *status = &supervised.status;
-    pthread_mutex_lock(&supervised.queue_lock);
-    status->events_dropped = supervised.dropped;
-    pthread_mutex_unlock(&supervised.queue_lock);
+    status->events_dropped = gw__event_queue_dropped(&supervised.queue);
     if (!supervised.ring)
         return;
     gw_ring_status(supervised.ring, &status->ring);
@@ -152,13 +104,12 @@ static void update_status(void)
 
 static void send_status(bool wait)
 {
+    struct gw__supervised_status *status = &supervised.status;
     update_status();
-    if (memcmp(&supervised.status, &supervised.sent, sizeof supervised.sent) ==
-        0)
-        return;
-    if (send_message(GW__SUPERVISED_STATUS, &supervised.status,
-                     sizeof supervised.status, wait))
-        memcpy(&supervised.sent, &supervised.status, sizeof supervised.sent);
+    uint64_t hash = gw_hash(status, sizeof *status, 0);
+    if (hash != supervised.sent &&
+        send_message(GW__SUPERVISED_STATUS, status, sizeof *status, wait))
+        supervised.sent = hash;
 }
 
 /* ---- orders; with `lock` held ---- */
@@ -167,7 +118,7 @@ static void obey(const struct gw__supervised_orders *old)
 {
     const struct gw__supervised_orders *new = &supervised.orders;
     struct gw_ring *ring = supervised.ring;
-    supervised.wanted = new->events;
+    supervised.queue.wanted = new->events;
     if (new->clock_rate < old->clock_rate || new->clock_rate > old->clock_rate)
         gw__clock_set_rate(new->clock_rate);
     if (!ring)
@@ -227,17 +178,17 @@ static enum gw_err start(struct gw_error *why)
     const char *text = getenv(GW__SUPERVISED_VARIABLE);
     if (supervised.process == getpid())
         return GW_OK;
-    supervised.fd = (int)strtol(text, NULL, 10);
+    supervised.fd = text ? (int)strtol(text, NULL, 10) : -1;
+    gw__event_queue_init(&supervised.queue);
     if (!receive_orders(&supervised.orders))
         return gw_fail(why, GW_EINVAL,
                        "%s=%.20s: it is not the socket of a supervisor of "
                        "version %s",
-                       GW__SUPERVISED_VARIABLE, text, GW_VERSION);
+                       GW__SUPERVISED_VARIABLE, text ? text : "", GW_VERSION);
     fcntl(supervised.fd, F_SETFD, FD_CLOEXEC);
     if (supervised.orders.clock_rate < 1 || supervised.orders.clock_rate > 1)
         gw__clock_set_rate(supervised.orders.clock_rate);
-    supervised.wanted = supervised.orders.events;
-    supervised.sink = (struct gw_sink){emit, close_sink};
+    supervised.queue.wanted = supervised.orders.events;
     supervised.status.progress.loss = (double)NAN;
     enum gw_err err =
         gw__thread_start(&supervised.messenger, run_messenger, NULL,
@@ -268,7 +219,7 @@ config_of(const struct gw_ring_config *caller,
     config.pace_ns = orders->pace_ns;
     config.key_file =
         config.key_file ? config.key_file : getenv("GRADWIRE_KEY");
-    config.events = config.events ? config.events : &supervised.sink;
+    config.events = config.events ? config.events : &supervised.queue.sink;
     return config;
 }
 
