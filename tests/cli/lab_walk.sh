@@ -230,4 +230,4 @@ for lab; do
     readme_runs
     echo "lab $lab: $(conf title): ok"
 done
-[ -n "$form_only" ] || adds_up
+[ -n "$form_only" ] || [ "$count" = 0 ] || adds_up

@@ -119,7 +119,7 @@ json() {
     run -64 ringctl up 4 --controllers 2
     [[ $output = *"--controllers must be 1, 3 or 5"* ]]
     run -64 ringctl up 4 dance
-    [[ $output = *"must be a number of nodes, train or ops"* ]]
+    [[ $output = *"must be a number of nodes, train, ops or exec"* ]]
     run -64 ringctl link 0 1 dealy 5ms
     [[ $output = *'did you mean "delay"?'* ]]
     run -64 ringctl link 1 1 down

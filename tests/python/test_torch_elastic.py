@@ -87,13 +87,22 @@ def test_after_sigterm_a_member_leaves_and_its_work_counts(controller, tmp_path)
     assert len(steps[1]["members"]) == 3 and len(steps[max(steps)]["members"]) <= 2, first
 
 
+def test_break_leaves_in_order(controller, tmp_path):
+    (tmp_path / "gate").touch()
+    members = [start(sys.executable, MEMBER, 9, tmp_path, last) for last in (5, 9, 9)]
+    outs = [one.communicate(timeout=600)[0] for one in members]
+    assert all(one.returncode == 0 for one in members), outs
+    steps = {line["step"]: line["members"] for out in outs for line in lines(out)[0]}
+    assert [len(steps[step]) for step in (1, 5, 9)] == [3, 3, 2]
+
+
 def test_ringctl_starts_kills_adds_and_watches_it(tmp_path):
     (tmp_path / "gate").touch()
-    commands = ("up 3 exec {python} {program} 12 {folder}; slow 0 100ms; wait step>=10; kill 1; "
-                "wait alive==2; add; wait alive==3; slow 0 0s; wait done; expect lost==0 && doubled==0; status")
+    commands = (f"up 3 exec {sys.executable} {MEMBER} 12 {tmp_path}; slow 0 100ms; "
+                "wait step>=10; kill 1; wait alive==2; add; wait alive==3; slow 0 0s; "
+                "wait done; expect lost==0 && doubled==0; status")
     done = subprocess.run(
-        [BUILD / "ringctl", "--timeout", "200s", "-c", commands.format(python=sys.executable, program=MEMBER,
-                                                  folder=tmp_path)],
+        [BUILD / "ringctl", "--timeout", "200s", "-c", commands],
         text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, timeout=600)
     log = next((tmp_path / "runs").glob("[a-z]*/log")).read_text()
     assert done.returncode == 0, done.stdout + done.stderr + log

@@ -183,11 +183,12 @@ def main():
     apart = sum(distances) / len(distances)
     print(f"{len(steps)} steps, {complete} complete epochs: each sample once; the supervisor "
           f"counts {status['lost']} lost, {status['doubled']} doubled")
-    print(f"{len(rings)} recoveries: {rings[len(rings) // 2]:.3f} s in the median, {rings[-1]:.3f} s "
-          f"at most; with the next step {times[len(times) // 2]:.3f} s and {times[-1]:.3f} s")
+    print(f"{len(rings)} recoveries: {rings[len(rings) // 2]:.3f} s in the median, "
+          f"{rings[-1]:.3f} s at most; with the next step {times[len(times) // 2]:.3f} s and {times[-1]:.3f} s")
     print("loss per epoch, with kills and without: "
           + ", ".join(f"{a:.3f} {b:.3f}" for a, b in pairs[::max(1, len(pairs) // 12)]))
-    print(f"{len(pairs)} epochs of both: {apart:.3f} apart in the mean, {max(distances):.3f} at most")
+    print(f"{len(pairs)} epochs of both: {apart:.3f} apart in the mean, "
+          f"{max(distances):.3f} at most")
     right = status["lost"] == status["doubled"] == 0 and rings[-1] < 1 and apart < 0.1
     print("right" if right else "WRONG")
     sys.exit(not right)

@@ -121,7 +121,8 @@ class Elastic:
     `ringctl up 4 exec python3 train.py` starts four members; without a launcher the
     process trains alone. In a cluster, `psnode controller --ring 4` and GW_CONTROLLERS
     replace ringctl: gradwire-cluster(7). After SIGTERM a member leaves at the end of its
-    step, and its iteration ends.
+    step, and its iteration ends. A `break` leaves, too; an exception leaves as a death
+    would.
     """
 
     def __init__(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, data: Any, *,
@@ -159,6 +160,9 @@ class Elastic:
                     yield batch
                     if self._leased is not None:
                         raise RuntimeError("call step(loss) once for each batch")
+            except GeneratorExit:  # break: in order, not like a death
+                self._ring.leave()
+                raise
             finally:
                 self._ring.close()
 
