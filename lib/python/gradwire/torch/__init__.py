@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The backend "gradwire" of torch.distributed.
+"""PyTorch on gradwire: a backend of torch.distributed, elastic training (Elastic), and
+embeddings on parameter servers (Embedding).
 
     import gradwire.torch
     torch.distributed.init_process_group("gradwire")
