@@ -138,6 +138,7 @@ wants_restart() {
         expect lost==0 && doubled==0 && step==30"
     echo "$output"
     [ "$(grep -c '^done: ' runs/ends/log)" -eq 3 ]
+    run -1 grep 'lost its state' runs/ends/log
     run -0 "$BUILD/ringctl" -c "up 1 --name options exec $ELASTIC 3 --timeout 7
         wait done"
 }

@@ -192,7 +192,7 @@ static void check_loss(struct run *run,
                        const struct gw__membership_update *before)
 {
     if (before->view.ring_count == 0 || run->update.view.ring_count > 0 ||
-        run->ending)
+        run->ending || program_is_complete(run))
         return;
     run->control->empty_ns = gw_now_ns();
     run->states_lost++;

@@ -98,6 +98,14 @@ void program_ended(struct run *run, const struct child *ended)
     }
 }
 
+bool program_is_complete(const struct run *run)
+{
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
+        if (is_program(run) && run->workers[n].status.done)
+            return true;
+    return false;
+}
+
 /* Members that have ended count as well: the newest step is that of the run. */
 void program_progress(const struct run *run, struct progress_of *p)
 {

@@ -23,6 +23,9 @@ void program_node_status(const struct run *run,
                          struct node_status *out);
 /* A member has ended: if the work is complete, nothing is left for joiners. */
 void program_ended(struct run *run, const struct child *ended);
+/* Has a member reported that the work is complete? Then the last one takes the
+ * state with it. */
+bool program_is_complete(const struct run *run);
 /* Adds the progress of members that have ended. */
 void program_progress(const struct run *run, struct progress_of *progress);
 
