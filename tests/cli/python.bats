@@ -16,7 +16,9 @@ setup() {
 }
 
 @test "the sources of the package and of its tests are programs of Python" {
-    python3 -W error - lib/python/gradwire/*.py tests/python/*.py tests/python/programs/*.py <<'EOT'
+    python3 -W error - lib/python/gradwire/*.py lib/python/gradwire/torch/*.py \
+        tests/python/*.py tests/python/programs/*.py tests/torch/*.py labs/programs/*.py \
+        labs/2[78]-*/*.py labs/2[78]-*/*/*.py <<'EOT'
 import sys
 for path in sys.argv[1:]:
     with open(path) as source:
