@@ -7,8 +7,8 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
     COLLRUN=$(realpath "${COLLRUN:-${B:-build}/collrun}")
+    cd "$BATS_TEST_TMPDIR" || return 1
     cat >shm.jsonl <<'END'
 {"op":"allreduce","algo":"ring","wire":"shm","bytes":1024,"time_us":30,"busbw_GBps":2,"predicted_us":15,"bound_us":5}
 {"op":"allreduce","algo":"ring","wire":"shm","bytes":1024,"time_us":10,"busbw_GBps":6,"predicted_us":15,"bound_us":5}

@@ -214,6 +214,20 @@ static bool is_label(const char *word)
 }
 
 /* Each word of the ring's picture is one that was meant. */
+START_TEST(earlier_failures_are_counted)
+{
+    scene.view.page = PAGE_FAILOVER;
+    scene_draw(80, 24);
+    ck_assert(scene_shows("\n no failures yet\n"));
+    json_t *status = json_pack("{s:[{}, {}]}", "recoveries");
+    state_status(scene.state, status, scene.state->now_ns);
+    json_decref(status);
+    scene_draw(80, 24);
+    ck_assert(
+        scene_shows("before this view was attached: 2; see ringctl status"));
+}
+END_TEST
+
 START_TEST(labels_do_not_overwrite_each_other)
 {
     unsigned dead = 0;
@@ -397,6 +411,7 @@ Suite *suite_ringtop_draw(void)
         found_lines_are_marked,
         ranks_are_sorted,
         a_paused_node_is_paused,
+        earlier_failures_are_counted,
         labels_do_not_overwrite_each_other,
         long_lines_are_wrapped,
         members_stand_in_order_around_the_ring,

@@ -58,8 +58,12 @@ END_TEST
 
 START_TEST(a_few_others_do_not_break_the_line)
 {
-    for (uint32_t op = 1; op <= 40; op++)
+    for (uint32_t op = 1; op <= 40; op++) {
         event_log_op(&event_log, op, op, op % 20 ? "big" : "small", 1000);
+        if (op == 20)
+            ck_assert_str_eq(line(0),
+                             "ops 1 to 20 big: 1.00 us each, and 1 other");
+    }
     ck_assert_uint_eq(event_log_count(&event_log), 1);
     ck_assert_str_eq(line(0), "ops 1 to 40 big: 1.00 us each, and 2 others");
     event_log_op(&event_log, 41, 41, "small", 1000);

@@ -383,7 +383,7 @@ START_TEST(attached_late)
         .kind = GW_EV_EPOCH, .rank = GW_NONE, .epoch = 9, .time_ns = 1};
     state_resync(state, &epoch, 1, 1500000000);
     ck_assert_str_eq(line(0),
-                     "too many events: 1.50 s skipped; epoch 9: 1 members");
+                     "too many events: 1.50 s skipped; epoch 9: 1 member");
 }
 END_TEST
 

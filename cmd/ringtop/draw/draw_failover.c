@@ -94,6 +94,17 @@ static int draw_one_failover(const struct picture *p, const struct area *area,
     return draw_outcome(area, y, f) + 1;
 }
 
+/* A view that was attached late has no events of the earlier failures. */
+static void draw_none(const struct picture *p, const struct area *area)
+{
+    if (p->state->recoveries == 0)
+        area_text(area, 1, 0, STYLE_DIM, "no failures yet");
+    else
+        area_print(area, 1, 0, STYLE_DIM,
+                   "before this view was attached: %zu; see ringctl status",
+                   p->state->recoveries);
+}
+
 void draw_failover(const struct picture *p, const struct area *area)
 {
     const struct failovers *fs = &p->state->failovers;
@@ -106,5 +117,5 @@ void draw_failover(const struct picture *p, const struct area *area)
     for (unsigned i = fs->count; i-- > 0 && y < body.height;)
         y = draw_one_failover(p, &body, y, &fs->list[i]);
     if (fs->count == 0)
-        area_text(&body, 1, 0, STYLE_DIM, "no failures yet");
+        draw_none(p, &body);
 }

@@ -72,7 +72,8 @@ static void write_line(struct event_log *j, uint64_t time_ns, uint32_t op)
         snprintf(ops, sizeof ops, "ops %" PRIu32 " to %" PRIu32, j->first_op,
                  op);
     if (j->others > 0)
-        snprintf(others, sizeof others, ", and %u others", j->others);
+        snprintf(others, sizeof others, ", and %u other%s", j->others,
+                 j->others == 1 ? "" : "s");
     event_log_write(j, time_ns, WEIGHT_INFO, "%s %s: %s%s%s", ops, j->kind,
                     took, j->ops > 1 ? " each" : "", others)
         ->ops = true;

@@ -88,6 +88,7 @@ struct state {
     uint32_t epoch;
     unsigned ring_count, ring[RANKS_MAX]; /* members whose order was reported */
     unsigned first_ranks; /* of the first run, if another has begun */
+    size_t recoveries;    /* reported by the status of a live run */
     struct gw_event last;
     uint32_t shown;  /* index of the shown op, or GW_NONE */
     uint32_t pinned; /* the op to show while it is known, or GW_NONE */

@@ -94,6 +94,7 @@ void state_members_status(struct state *s, const json_t *status)
             number < RANKS_MAX)
             s->ranks[number].paused = strcmp(is, "paused") == 0;
     }
+    s->recoveries = json_array_size(json_object_get(status, "recoveries"));
 }
 
 /* After a gap, the state of open ops is unknown. */
@@ -112,16 +113,18 @@ static void forget_ops(struct state *s)
 static void report_resync(struct state *s, uint64_t skipped_ns)
 {
     char gap[16];
+    unsigned members = state_members(s);
+    const char *plural = members == 1 ? "" : "s";
     format_ns(skipped_ns - s->skipped_ns, gap);
     if (skipped_ns > s->skipped_ns)
         event_log_write(&s->log, s->now_ns, WEIGHT_WARN,
                         "too many events: %s skipped; epoch %" PRIu32
-                        ": %u members",
-                        gap, s->epoch, state_members(s));
+                        ": %u member%s",
+                        gap, s->epoch, members, plural);
     else if (!s->pipe.here) /* its stages are in the event log already */
         event_log_write(&s->log, s->now_ns, WEIGHT_INFO,
-                        "attached in epoch %" PRIu32 ": %u members", s->epoch,
-                        state_members(s));
+                        "attached in epoch %" PRIu32 ": %u member%s", s->epoch,
+                        members, plural);
 }
 
 void state_resync(struct state *s, const struct gw_event *known, size_t count,

@@ -16,7 +16,8 @@ void state_shout(struct state *state, struct op *op);
 void state_finish(struct state *state, struct op *op, uint64_t time_ns);
 /* A MEMBER event. */
 void state_member(struct state *state, const struct gw_event *event);
-/* The status of a live run: the nodes that are paused. No event says so. */
+/* The status of a live run: the nodes that are paused, which no event reports,
+ * and the number of recoveries, most of them maybe before the first event. */
 void state_members_status(struct state *state, const json_t *status);
 
 #endif
