@@ -82,6 +82,19 @@ void output_spare(struct output *output, const char *names)
     output->spare = names;
 }
 
+void output_reserve(struct output *output, const char *name, const char *text)
+{
+    assert(!output->head_done);
+    if (!output->reserved)
+        output->reserved =
+            calloc(output->field_count, sizeof *output->reserved);
+    if (!output->reserved) /* the table is less well aligned */
+        return;
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (strcmp(output->fields[i].name, name) == 0)
+            output_reserve_width(output, i, text);
+}
+
 static void head_once(struct output *output, const union value *sample)
 {
     if (output->head_done)
@@ -139,6 +152,7 @@ static void free_output(struct output **output)
     FILE *file = (*output)->file;
     output_flush(file);
     free((*output)->columns);
+    free((*output)->reserved);
     free(*output);
     *output = NULL;
     open_document = NULL;

@@ -84,6 +84,25 @@ relayed() {
         "$BATS_TEST_TMPDIR/shown"
 }
 
+@test "a narrow bench keeps the columns by which its rows differ" {
+    fits 80 "collrun bench all -n 2 --sizes 1K -i 5"
+    grep -qE '^ *size +time us .* op +algo' "$BATS_TEST_TMPDIR/shown"
+    fits 40 "collrun bench allreduce -n 2,3 --sizes 1K -i 5 --algo ring,one_shot"
+    grep -qE '^ *size +time us .*algo +ranks$' "$BATS_TEST_TMPDIR/shown"
+    fits 80 "collrun bench allreduce -n 2 --sizes 1K -i 5 --wire shm,tcp --repeat 2"
+    grep -qE '^ *size +time us .*wire .*min +max' "$BATS_TEST_TMPDIR/shown"
+}
+
+@test "rows of a bench and of tune are aligned, whatever the algorithm" {
+    for command in "bench all -n 2 --algo all --sizes 1K -i 3" \
+        "tune allreduce -n 2 -b 1K -e 1K -s 20ms --by algo --algo all --dry-run"; do
+        # shellcheck disable=SC2086 # words
+        collrun $command | grep -v '^#' >"$BATS_TEST_TMPDIR/shown"
+        grep -q recursive_doubling "$BATS_TEST_TMPDIR/shown"
+        [ "$(awk '{ print length }' "$BATS_TEST_TMPDIR/shown" | sort -u | wc -l)" -eq 1 ]
+    done
+}
+
 @test "a narrow terminal keeps the compared column, the time" {
     fits 50 "collrun sim allreduce --topo labs/topologies/racks.topo"
     grep -q '^algo.*time us$' "$BATS_TEST_TMPDIR/shown"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables wider than the terminal: first numbers get less room, then columns are
- * dropped, in the given order, and a line lists them.
+ * Tables wider than the terminal: first numbers get less room,
+ * then columns are dropped, in the given order, and a line lists them.
  */
 #include "common/command.h"
 #include "common/output/output_format.h"
@@ -49,7 +49,13 @@ static FILE *terminal(unsigned short columns, int *other)
     return fdopen(fd, "w");
 }
 
-/* The text of a table of one row; in `shown` until the next call. */
+/* An operation that will come in a later row; NULL: none. */
+static const char *expected;
+
+/* A row after the first; NULL: none. */
+static const union value *second;
+
+/* The text of a table; in `shown` until the next call. */
 static const char *table_on(unsigned short columns, const char *format,
                             const char *spare, bool collect)
 {
@@ -61,9 +67,13 @@ static const char *table_on(unsigned short columns, const char *format,
     ck_assert_int_eq(output_begin("t", format, fields, FIELDS, &output, NULL),
                      GW_OK);
     output_spare(output, spare);
+    if (expected)
+        output_reserve(output, "op", expected);
     if (collect)
         output_collect(output);
     output_row(output, row);
+    if (second)
+        output_row(output, second);
     output_end(&output, NULL, false);
     output_to(NULL);
     fclose(file);
@@ -83,6 +93,38 @@ START_TEST(what_fits_is_whole)
     ck_assert_str_eq(table_on(38, "table", "op", true),
                      "rank  op         time us  bytes  right\n"
                      "   3  allreduce     1.50     64  true\n");
+}
+END_TEST
+
+START_TEST(expected_texts_have_room)
+{
+    expected = "reduce_scatter";
+    ck_assert_str_eq(table_on(56, "table", "op", false),
+                     "    rank  op                  time us     bytes  right\n"
+                     "       3  allreduce              1.50        64  true\n");
+    ck_assert_str_eq(table_on(44, "table", "bytes", false),
+                     " rank  op            time us  bytes  right\n"
+                     "    3  allreduce        1.50     64  true\n");
+    expected = NULL;
+}
+END_TEST
+
+START_TEST(a_long_text_is_cut_where_the_line_would_wrap)
+{
+    union value later[FIELDS];
+    memcpy(later, row, sizeof row);
+    later[1].text = "/a/long/path/to.plan";
+    second = later;
+    ck_assert_str_eq(table_on(49, "table", "op", false),
+                     "    rank  op             time us     bytes  right\n"
+                     "       3  allreduce         1.50        64  true\n"
+                     "       3  ..to.plan         1.50        64  true\n");
+    later[1].text = "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc"
+                    "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc";
+    ck_assert_ptr_nonnull(strstr(
+        table_on(49, "table", "op", false),
+        "  ..\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc  "));
+    second = NULL;
 }
 END_TEST
 
@@ -144,6 +186,8 @@ Suite *suite_output_narrow(void)
 {
     const TTest *const tests[] = {
         what_fits_is_whole,
+        expected_texts_have_room,
+        a_long_text_is_cut_where_the_line_would_wrap,
         numbers_get_less_room_first,
         named_columns_go_in_their_order,
         then_columns_from_the_right,

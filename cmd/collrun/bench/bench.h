@@ -118,6 +118,7 @@ struct bench_table {
     double ratios;                  /* sum of their logarithms */
     size_t ratio_count;
     char first_wrong[160];
+    char spare[160]; /* of output_spare */
 };
 GW_MUST_CHECK enum gw_err bench_table_begin(struct bench_table *table,
                                             const struct bench *bench,

@@ -55,6 +55,10 @@ static const struct field fields[FIELD_COUNT] = {
     {"ratio", NULL, FIELD_REAL, 3, false},
 };
 
+struct bench_varies {
+    bool op, algo, wire, ranks;
+};
+
 /* ---- one row ---- */
 
 /* Over the repeats of a case. */
@@ -201,19 +205,46 @@ static void release(struct bench_table *t)
     free(t->sorted);
 }
 
-/* Several wires, or several numbers of ranks. */
-static bool varies(const struct bench *b, bool wire)
+/* What distinguishes the cases, besides the size. */
+static struct bench_varies find_varying(const struct bench *b)
 {
     const struct bench_case *first = b->cases;
-    for (size_t i = 1; i < b->case_count; i++)
-        if (wire ? strcmp(b->cases[i].wire, first->wire) != 0
-                 : b->cases[i].ranks != first->ranks)
-            return true;
-    return false;
+    struct bench_varies varies = {.op = false};
+    for (size_t i = 1; i < b->case_count; i++) {
+        const struct bench_case *item = &b->cases[i];
+        varies.op |= item->collective != first->collective;
+        varies.algo |= item->algo != first->algo;
+        varies.wire |= strcmp(item->wire, first->wire) != 0;
+        varies.ranks |= item->ranks != first->ranks;
+    }
+    return varies;
+}
+
+/* A narrow terminal keeps the columns by which rows differ as long as it can. A
+ * wrong result is an error, too, so that its column may go before them. */
+static void set_spare(struct bench_table *t, const struct bench_varies *varies)
+{
+    snprintf(t->spare, sizeof t->spare,
+             "%sredop dtype root %scount p99_us bound_us predicted_us p50_us "
+             "repeats %sbound_percent algbw_GBps busbw_GBps%s",
+             varies->op ? "" : "op ", varies->wire ? "" : "wire ",
+             varies->algo ? "" : "algo ",
+             varies->algo || varies->ranks || varies->wire ? " wrong" : "");
+    output_spare(t->output, t->spare);
+}
+
+static void reserve_texts(struct bench_table *t, const struct bench *b)
+{
+    for (size_t i = 0; i < b->case_count; i++) {
+        const struct bench_case *item = &b->cases[i];
+        output_reserve(t->output, "op", gw_collective_name(item->collective));
+        output_reserve(t->output, "algo", plan_algo_label(item->algo));
+    }
 }
 
 /* Fields that are the same in all rows of a table are hidden in it. */
 static enum gw_err begin_output(struct bench_table *t, const struct bench *b,
+                                const struct bench_varies *varies,
                                 struct gw_error *why)
 {
     struct field shown[FIELD_COUNT];
@@ -226,7 +257,7 @@ static enum gw_err begin_output(struct bench_table *t, const struct bench *b,
         if (f >= REPEATS && f < BASELINE)
             shown[count].hidden = b->repeats == 1;
         if (f == RANKS)
-            shown[count].hidden = !varies(b, false);
+            shown[count].hidden = !varies->ranks;
         count++;
     }
     return output_begin("collrun bench", common.output, shown, count,
@@ -238,20 +269,16 @@ enum gw_err bench_table_begin(struct bench_table *t, const struct bench *bench,
 {
     *t = (struct bench_table){.bench = bench,
                               .percent = strcmp(common.output, "table") == 0};
+    const struct bench_varies varies = find_varying(bench);
     enum gw_err err = allocate(t, bench, why);
     if (!err)
-        err = begin_output(t, bench, why);
+        err = begin_output(t, bench, &varies, why);
     if (err) {
         release(t);
         return err;
     }
-    output_spare(t->output,
-                 varies(bench, true)
-                     ? "op redop dtype root count p99_us bound_us predicted_us "
-                       "p50_us repeats bound_percent algbw_GBps"
-                     : "op redop dtype root wire count p99_us bound_us "
-                       "predicted_us p50_us repeats algo bound_percent "
-                       "algbw_GBps");
+    set_spare(t, &varies);
+    reserve_texts(t, bench);
     output_note_integer(t->output, "seed", (int64_t)bench->seed);
     if (bench->baseline)
         output_note_text(t->output, "baseline", bench->baseline->path);

@@ -214,6 +214,21 @@ static enum gw_err begin_rows(struct tune *tune, const struct field *list,
     return err;
 }
 
+/* Any of a case's algorithms may be the best. */
+static void reserve_texts(const struct tune *tune)
+{
+    static const char *const columns[] = {"algo", "best", "chosen"};
+    for (size_t i = 0; i < tune->case_count; i++) {
+        const struct tune_case *item = &tune->cases[i];
+        output_reserve(tune->output, "op",
+                       gw_collective_name(item->collective));
+        for (unsigned a = 0; a < item->algo_count; a++)
+            for (unsigned c = 0; c < FIELD_COUNT(columns); c++)
+                output_reserve(tune->output, columns[c],
+                               plan_algo_label(item->algos[a].algo));
+    }
+}
+
 enum gw_err tune_table_begin(struct tune *tune, struct gw_error *why)
 {
     enum gw_err err =
@@ -224,6 +239,7 @@ enum gw_err tune_table_begin(struct tune *tune, struct gw_error *why)
             : begin_rows(tune, fields, FIELD_COUNT(fields), why);
     if (err)
         return err;
+    reserve_texts(tune);
     if (*tune->by != 'r')
         output_note_text(tune->output, "wire", tune->wire);
     output_note_integer(tune->output, "seed", (int64_t)tune->seed);

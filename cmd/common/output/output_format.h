@@ -43,6 +43,7 @@ struct output {
     unsigned note_count, early_count; /* late notes follow the early ones */
     struct note notes[NOTES_MAX];
     const char *spare;      /* of output_spare; NULL: none */
+    int *reserved;          /* of output_reserve, by field; NULL: none */
     struct column *columns; /* of a table; NULL before its head */
     struct grid *grid;
     struct provenance provenance; /* empty for a table */
@@ -78,6 +79,10 @@ const char *output_header(const struct field *field);
 /* True when a row has a field of this name, which then hides a note's. */
 bool output_has_field(const struct output *output, const char *name);
 
+/* The width of the text, in characters, for output_reserve. */
+void output_reserve_width(struct output *output, unsigned field,
+                          const char *text);
+
 /* ---- a table on a narrow terminal (output_narrow.c) ---- */
 
 /* The available width in characters. */
@@ -92,6 +97,11 @@ int output_width(const struct output *output);
 bool output_fits(const struct output *output);
 /* Omits columns until the table fits. */
 void output_narrow(struct output *output);
+/* The text of a cell, or its end after ".." if the line would wrap: the end of a
+ * path is the name of the file. The line is already too long by `debt`. */
+enum { CUT_BYTES = 512 };
+const char *output_cut(const struct output *output, unsigned column,
+                       const char *text, int debt, char out[CUT_BYTES]);
 /* The names of the omitted columns, as in jsonl: "entropy, queued"; "" if there
  * are none. Writes and returns `out`. */
 const char *output_left_out(const struct output *output, char *out,

@@ -69,6 +69,46 @@ void output_narrow(struct output *output)
         output->columns[i].shown = false;
 }
 
+static bool is_last_shown(const struct output *output, unsigned column)
+{
+    while (++column < output->field_count)
+        if (output->columns[column].shown)
+            return false;
+    return true;
+}
+
+/* Bytes that continue a character begin with 10. */
+static size_t characters(const char *text)
+{
+    size_t count = 0;
+    for (; *text; text++)
+        count += (*text & 0xc0) != 0x80;
+    return count;
+}
+
+static const char *skip(const char *text, size_t count)
+{
+    for (; *text && (count > 0 || (*text & 0xc0) == 0x80); text++)
+        count -= (*text & 0xc0) != 0x80;
+    return text;
+}
+
+const char *output_cut(const struct output *output, unsigned column,
+                       const char *text, int debt, char out[CUT_BYTES])
+{
+    int room = output_room(output);
+    if (room == INT_MAX || common.verbose || is_last_shown(output, column))
+        return text;
+    int slack = room - output_width(output) - debt;
+    size_t most =
+        (size_t)output->columns[column].width + (size_t)(slack > 0 ? slack : 0);
+    size_t length = characters(text);
+    if (length <= most || most < 3)
+        return text;
+    snprintf(out, CUT_BYTES, "..%s", skip(text, length - most + 2));
+    return out;
+}
+
 const char *output_left_out(const struct output *output, char *out, size_t size)
 {
     size_t used = 0;

@@ -3,10 +3,11 @@
  * The table for people. Rows of a measurement come one by one over minutes, so
  * each is printed at once and the widths must be known before. Numbers get room
  * for eight digits before the point and their fixed decimals after it, which
- * aligns 0.01 to 10^7. Texts get the width of the header or of the first row. A
- * longer text takes room from the next columns, so that the line becomes
- * aligned again. On a narrow terminal, numbers get less room, and then columns
- * are omitted (output_narrow.c). Complete tables are drawn by libsmartcols
+ * aligns 0.01 to 10^7. Texts get the width of the header, of the first row, and
+ * of the texts that the command expects (output_reserve). A longer text takes
+ * room from the next columns, so that the line becomes aligned again; on a
+ * terminal it is cut if the line would wrap. On a narrow terminal, numbers get
+ * less room, and then columns are omitted (output_narrow.c). Complete tables are drawn by libsmartcols
  * instead (output_grid.c).
  */
 #include "common/internal.h"
@@ -64,6 +65,8 @@ static void put_cell(struct output *output, unsigned i, const char *text,
                      struct line *line)
 {
     const struct field *field = &output->fields[i];
+    char cut[CUT_BYTES];
+    text = output_cut(output, i, text, line->debt, cut);
     int room = output->columns[i].width - line->debt, width = width_of(text);
     int blanks = room > width ? room - width : 0;
     bool left = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
@@ -116,12 +119,33 @@ static void put_header(struct output *output)
     fputs(bold ? "\033[m\n" : "\n", output->file);
 }
 
+/* A path may be long: more than this takes room from the next columns, or is cut
+ * on a terminal. */
+enum { RESERVED_MAX = 32 };
+
+void output_reserve_width(struct output *output, unsigned field,
+                          const char *text)
+{
+    int width = width_of(text) < RESERVED_MAX ? width_of(text) : RESERVED_MAX;
+    output->reserved[field] = larger_of(output->reserved[field], width);
+}
+
+/* Expected texts have at most a quarter of a terminal. */
+static int reserved_width(const struct output *output, unsigned field)
+{
+    int reserved = output->reserved ? output->reserved[field] : 0;
+    int most = output_room(output) / 4;
+    return reserved < most ? reserved : most;
+}
+
 static void set_widths(struct output *output, const union value *sample,
                        int digits)
 {
     for (unsigned i = 0; i < output->field_count; i++)
-        output->columns[i].width = column_width(
-            &output->fields[i], sample ? &sample[i] : NULL, digits);
+        output->columns[i].width =
+            larger_of(column_width(&output->fields[i],
+                                   sample ? &sample[i] : NULL, digits),
+                      reserved_width(output, i));
 }
 
 static void head(struct output *output, const union value *sample)
