@@ -304,6 +304,11 @@ every_algorithm() {
         done
     done
     run -64 "$COLLRUN" bench wire -b 8 -e 4
+    for option in "-n 2,4" "-a ring" --sizes=8; do
+        # shellcheck disable=SC2086 # words
+        run -64 "$COLLRUN" bench wire $option
+        [[ $output = *"is not supported"* || $output = *"are not supported, because"* ]]
+    done
     "$COLLRUN" bench wire --wire tcp,shm -b 64 -e 64 --seconds 2ms -o csv >out.csv
     [ "$(cut -d, -f2 out.csv | tr '\n' ' ')" = "wire tcp shm " ]
 }

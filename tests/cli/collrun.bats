@@ -366,6 +366,17 @@ EOF
     [[ $output = *rign* ]]
 }
 
+@test "where one algorithm is executed, a list is refused, and the commands that compare are named" {
+    printf '1 1:1\n-1 1:-1\n' >two.libsvm
+    for words in all ring,swing ring,mine.plan; do
+        for command in "run allreduce" "plan allreduce" "train lr two.libsvm"; do
+            # shellcheck disable=SC2086 # words
+            run -64 collrun $command -n 4 --algo "$words"
+            [[ $output = *"--algo $words: this command takes one algorithm"*'"price", "sim"'* ]]
+        done
+    done
+}
+
 @test "price --why explains the choice" {
     run -0 collrun price allreduce -n 8 -b 64 --wire tcp --why
     [[ $output = *"over tcp a message costs"* ]]

@@ -246,6 +246,11 @@ static int measure_wire(void)
         return complain_with(GW_EINVAL,
                              "wire: --sizes is not supported; use --begin and "
                              "--end");
+    if (ranks_text || strcmp(bench.algo, "auto") != 0)
+        return complain_with(GW_EINVAL,
+                             "wire: --ranks and --algo are not supported, "
+                             "because a wire is measured between two processes "
+                             "without a collective");
     if (launched)
         return complain_with(GW_EINVAL,
                              "wire measures two ranks of its own; add --alone");

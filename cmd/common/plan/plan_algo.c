@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- by name ---- */
 
@@ -37,11 +38,25 @@ static enum gw_err unknown_algo(enum gw_collective collective, const char *name,
                    suggestion_text(&suggestion, hint), valid);
 }
 
+/* A file may have a comma in its name. */
+static bool is_list(const char *word)
+{
+    return (strchr(word, ',') && access(word, F_OK)) ||
+           strcmp(word, "all") == 0;
+}
+
 enum gw_err plan_algo(enum gw_collective collective, const char *word,
                       unsigned ranks, const struct gw_algo **algo,
                       struct gw_error *why)
 {
     bool plugin = plan_names_plugin(word), file = plan_names_file(word);
+    if (is_list(word))
+        return gw_fail(
+            why, GW_EINVAL,
+            "--algo %.100s: this command takes one algorithm; \"collrun "
+            "bench\", \"price\", \"sim\" and \"tune\" compare "
+            "several",
+            word);
     if (!plugin && !file) {
         *algo = gw_algo_find(collective, word);
         return *algo ? GW_OK : unknown_algo(collective, word, why);
