@@ -678,6 +678,8 @@ END
     sees '^-- Enter: next page, q: end --'
     $tmux send-keys -t t q Enter
     sees '^ringctl> *$'
+    $tmux send-keys -t t C-l kill Enter
+    sees 'start one with: ringctl up 4$'
     $tmux send-keys -t t C-l 'up 3 ops --name asker' Enter
     sees '^asker e1 3 alive>'
     $tmux send-keys -t t kill Enter

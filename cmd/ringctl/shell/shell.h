@@ -12,10 +12,12 @@
 int shell_interact(void);
 
 /* Does the command lack the node that it is about? If so, the question to ask,
- * and the node that an empty answer means, or "". (shell_question.c) */
+ * and the node that an empty answer means, or ""; without a run, why->code and
+ * the reason. (shell_question.c) */
 enum { SHELL_QUESTION = 64, SHELL_NODE = 24 };
 bool shell_question(const struct script_command *typed,
-                    char question[SHELL_QUESTION], char usual[SHELL_NODE]);
+                    char question[SHELL_QUESTION], char usual[SHELL_NODE],
+                    struct gw_error *why);
 
 /* Sets readline's completion (shell_complete.c). */
 void shell_complete_begin(void);

@@ -109,8 +109,11 @@ static bool is_complete(const char *text)
 static int run_after_question(const struct script_command *command)
 {
     char question[SHELL_QUESTION], usual[SHELL_NODE];
-    if (!shell_question(command, question, usual))
+    struct gw_error why;
+    if (!shell_question(command, question, usual, &why))
         return script_run_command(command, NULL);
+    if (why.code)
+        return complain(&why);
     if (read_line(question) != READ)
         return 1;
     char *words[] = {command->words[0], *typed ? typed : usual, NULL};
@@ -187,8 +190,8 @@ int shell_interact(void)
     person_types = is_screen(STDOUT_FILENO);
     shell_complete_begin();
     shell_history_begin();
-    printf("ringctl %s: \"help\" lists the verbs, Tab completes, Ctrl-D "
-           "exits; \"up 4\" starts a ring.\n",
+    printf("ringctl %s: \"up 4\" starts a ring, \"help\" lists the verbs, "
+           "Ctrl-D exits.\n",
            GW_VERSION);
     converse();
     shell_history_end();

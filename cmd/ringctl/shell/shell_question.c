@@ -28,14 +28,14 @@ static bool makes_sense(const char *verb, const char *state)
 }
 
 /* "": none. */
-static void find_usual(const char *verb, char out[SHELL_NODE])
+static enum gw_err find_usual(const char *verb, char out[SHELL_NODE],
+                              struct gw_error *why)
 {
     json_t *status, *node;
-    struct gw_error why;
     size_t i;
     *out = 0;
-    if (request_status(&status, &why))
-        return;
+    if (request_status(&status, why))
+        return why->code;
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
         if (strcmp(text_of(node, "role", "worker"), "worker") == 0 &&
@@ -43,19 +43,23 @@ static void find_usual(const char *verb, char out[SHELL_NODE])
             snprintf(out, SHELL_NODE, "%" PRId64, integer_of(node, "node", 0));
     }
     json_decref(status);
+    return GW_OK;
 }
 
 bool shell_question(const struct script_command *typed,
-                    char question[SHELL_QUESTION], char usual[SHELL_NODE])
+                    char question[SHELL_QUESTION], char usual[SHELL_NODE],
+                    struct gw_error *why)
 {
     const struct command *command = NULL;
-    struct gw_error why;
-    if (typed->count != 1 || command_find(typed->words[0], &command, &why))
+    struct gw_error unknown;
+    *why = (struct gw_error){.code = GW_OK};
+    if (typed->count != 1 || command_find(typed->words[0], &command, &unknown))
         return false;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         if (strcmp(command->name, verbs[i]) != 0)
             continue;
-        find_usual(command->name, usual);
+        if (find_usual(command->name, usual, why))
+            return true;
         snprintf(question, SHELL_QUESTION, "%s which node? %s%s%s",
                  command->name, *usual ? "[" : "", usual, *usual ? "] " : "");
         return true;
