@@ -74,13 +74,53 @@ END
     [ "$(head -c 4 a.png | tail -c 3)" = PNG ]
 }
 
-@test "results of the tools are drawn" {
+@test "results of the tools are drawn, without a warning of gnuplot" {
     "$COLLRUN" price allreduce -n 4 -b 64K -o jsonl >price.jsonl
     "$COLLRUN" sim allreduce -n 4 -b 64K -o json >sim.json
     "$COLLRUN" bench allreduce -n 2 --sizes 64,1K -i 3 --algo all -o jsonl >bench.jsonl
-    for file in price.jsonl sim.json bench.jsonl; do
-        run -0 "$COLLRUN" plot $file --svg a.svg
+    "$COLLRUN" tune allreduce -n 2 -b 1K -e 4K -s 20ms --dry-run -o jsonl >tune.jsonl
+    for file in price.jsonl sim.json bench.jsonl tune.jsonl; do
+        run -0 --separate-stderr "$COLLRUN" plot $file --svg a.svg
+        [ -z "$stderr" ]
+        grep -q '</svg>' a.svg
     done
+}
+
+@test "series at one x are bars with their names, prediction and bound" {
+    grep '"bytes":64' shm.jsonl >one.jsonl
+    sed 's/"ring"/"swing"/' one.jsonl >two.jsonl
+    "$COLLRUN" plot one.jsonl two.jsonl --script s.gp
+    grep -qx "set title 'allreduce shm 64'" s.gp
+    grep -q "set xtics .*('ring' 1, 'swing' 2)" s.gp
+    grep -q '\$s2 using (2):2 with boxes' s.gp
+    [ "$(grep -c "title 'prediction'" s.gp)" -eq 1 ]
+    [ "$(grep -c "title 'bound'" s.gp)" -eq 1 ]
+    # A hundredth would not be seen on a linear axis.
+    grep -qx 'set yrange \[0:\*\]' s.gp
+    sed 's/"time_us":2,/"time_us":200,/' two.jsonl >slow.jsonl
+    "$COLLRUN" plot one.jsonl slow.jsonl --script s.gp
+    grep -qx 'set logscale y 10' s.gp
+}
+
+@test "scale: one line per algorithm over the ranks, although hosts follow from ranks" {
+    for ranks in 4 8 16; do
+        "$COLLRUN" sim allreduce -n $ranks -b 64K -a ring,swing -o jsonl
+    done >scale.jsonl
+    run -0 "$COLLRUN" plot scale.jsonl -x ranks --script s.gp -o json
+    [[ $output = *'"series":2,"points":6'* ]]
+    grep -q "title 'ring'" s.gp
+}
+
+@test "kills: the recoveries of a status, by epoch, a line for each kind" {
+    cat >status.json <<'END'
+{"schema":"ringctl status","workers":3,"recoveries":[
+ {"epoch":2,"how":"exit","resumed_ms":20},{"epoch":3,"how":"silence","resumed_ms":300},
+ {"epoch":5,"how":"exit","resumed_ms":30},{"epoch":6,"how":"exit","resumed_ms":null}]}
+END
+    run -0 "$COLLRUN" plot status.json --script s.gp -o json
+    [[ $output = *'"x":"epoch","y":"resumed_ms","series":2,"points":3'* ]]
+    grep -q "title 'exit'" s.gp
+    run ! grep -q 'logscale x' s.gp
 }
 
 @test "errors name the file, the axis and the remedy" {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * See rows.h. A json document is an object with an array "rows"; in jsonl each
- * line is a row, and the last line is the document's ending.
+ * line is a row, and the last line is the document's ending. The rows of a
+ * status of ringctl are its recoveries.
  */
 #include "rows.h"
 
@@ -27,8 +28,9 @@ static enum gw_err append(struct rows *rows, json_t *row, struct gw_error *why)
 
 /* Adds the document's notes to each of its rows. */
 static enum gw_err append_rows(struct rows *rows, json_t *document,
-                               const json_t *list, struct gw_error *why)
+                               const char *name, struct gw_error *why)
 {
+    const json_t *list = json_object_get(document, name);
     enum gw_err err = GW_OK;
     size_t i;
     json_t *row;
@@ -38,7 +40,7 @@ static enum gw_err append_rows(struct rows *rows, json_t *document,
             return gw_fail(why, GW_EDATA, "row %zu is not an object", i + 1);
         if (json_object_update_missing(row, document) != 0)
             err = gw_fail(why, GW_ENOMEM, "rows");
-        json_object_del(row, "rows"); /* else each row has all rows */
+        json_object_del(row, name); /* else each row has all rows */
         if (!err)
             err = append(rows, row, why);
         if (err)
@@ -50,9 +52,11 @@ static enum gw_err append_rows(struct rows *rows, json_t *document,
 static enum gw_err append_document(struct rows *rows, json_t *document,
                                    struct gw_error *why)
 {
-    const json_t *list = json_object_get(document, "rows");
-    return json_is_array(list) ? append_rows(rows, document, list, why)
-                               : append(rows, document, why);
+    static const char *const lists[] = {"rows", "recoveries"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (json_is_array(json_object_get(document, lists[i])))
+            return append_rows(rows, document, lists[i], why);
+    return append(rows, document, why);
 }
 
 /* Skips white space. */

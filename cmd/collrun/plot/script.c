@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A text of gnuplot: in single quotes, each quote doubled. */
-static void print_text(FILE *file, const char *text)
+void script_text(FILE *file, const char *text)
 {
     putc('\'', file);
     for (; *text; text++) {
@@ -54,7 +53,7 @@ static void print_series(FILE *file, const struct series *series)
 
 /* ---- decisions ---- */
 
-static bool any(const struct figure *figure, bool (*is)(const struct point *))
+bool script_any(const struct figure *figure, bool (*is)(const struct point *))
 {
     for (size_t i = 0; i < figure->count; i++)
         for (size_t k = 0; k < figure->series[i].count; k++)
@@ -68,7 +67,7 @@ static bool is_negative_x(const struct point *point)
     return point->x <= 0;
 }
 
-static bool is_negative_y(const struct point *point)
+bool script_is_negative_y(const struct point *point)
 {
     return point->y <= 0;
 }
@@ -78,7 +77,7 @@ static bool has_prediction(const struct series *series)
     return !isnan(series->points[0].predicted);
 }
 
-static bool is_repeated(const struct series *series)
+bool script_is_repeated(const struct series *series)
 {
     for (size_t i = 0; i < series->count; i++)
         if (repeats(series, i) > 1 ||
@@ -103,14 +102,15 @@ static bool has_own_bound(const struct figure *figure, size_t number)
 
 /* ---- the script ---- */
 
-/* With the unit, as one reads it. */
-static const char *axis_name(const char *field)
+const char *script_axis(const char *field)
 {
     static const char *const names[][2] = {
         {"bytes", "size"},
         {"time_us", "time (us)"},
         {"us", "time (us)"},
+        {"best_us", "time of the fastest algorithm (us)"},
         {"predicted_us", "predicted time (us)"},
+        {"resumed_ms", "time from the failure to the resumed op (ms)"},
         {"algbw_GBps", "algorithm bandwidth (GB/s)"},
         {"busbw_GBps", "bus bandwidth (GB/s)"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -119,20 +119,45 @@ static const char *axis_name(const char *field)
     return field;
 }
 
+/* Epochs are numbers without a size. */
+static bool is_logarithmic_x(const struct figure *figure,
+                             const struct script *script)
+{
+    return !script->linear && strcmp(figure->x_name, "epoch") != 0 &&
+           !script_any(figure, is_negative_x);
+}
+
+/* Some room at both sides, since the frame would hide the marks on it. */
+static void print_range(FILE *file, const struct figure *figure,
+                        const struct script *script)
+{
+    double least = (double)INFINITY, largest = (double)-INFINITY;
+    for (size_t i = 0; i < figure->count; i++) {
+        const struct series *series = &figure->series[i];
+        least = fmin(least, series->points[0].x);
+        largest = fmax(largest, series->points[series->count - 1].x);
+    }
+    if (is_logarithmic_x(figure, script))
+        fprintf(file, "set xrange [%g:%g]\n", least / 1.3, largest * 1.3);
+    else if (least < largest)
+        fputs("set offsets graph 0.03, graph 0.03, 0, 0\n", file);
+}
+
 static void print_axes(FILE *file, const struct figure *figure,
                        const struct script *script)
 {
     bool bytes = strcmp(figure->x_name, "bytes") == 0;
-    if (!script->linear && !any(figure, is_negative_x))
+    if (is_logarithmic_x(figure, script))
         fputs("set logscale x 2\n", file);
-    if (!script->linear && !any(figure, is_negative_y))
+    if (!script->linear && !script_any(figure, script_is_negative_y))
         fputs("set logscale y 10\n", file);
+    print_range(file, figure, script);
     if (bytes)
         fputs("set format x '%.0b %BB'\nset xtics rotate by -45\n", file);
     fputs("set xlabel ", file);
-    print_text(file, axis_name(figure->x_name));
+    script_text(file, script_axis(figure->x_name));
     fputs("\nset ylabel ", file);
-    print_text(file, axis_name(figure->y_name));
+    script_text(file, script_axis(figure->y_name));
     fputs("\nset grid\nset key outside right top\n", file);
 }
 
@@ -141,11 +166,12 @@ static void print_line(FILE *file, const struct figure *figure, size_t number)
     const struct series *series = &figure->series[number];
     unsigned line = (unsigned)number + 1;
     const char *sep = number ? ", \\\n     " : "";
-    fprintf(file, "%s$s%u using 1:2 with linespoints lt %u pt %u lw 2 title ",
-            sep, line, line, line);
-    print_text(file,
-               *series->label ? series->label : axis_name(figure->y_name));
-    if (is_repeated(series))
+    fprintf(file, "%s$s%u using 1:2 with linespoints lt %u pt %u lw 2 ", sep,
+            line, line, line);
+    fputs(*series->label ? "title " : "notitle", file);
+    if (*series->label)
+        script_text(file, series->label);
+    if (script_is_repeated(series))
         fprintf(file,
                 ", \\\n     $s%u using 1:2:3:4 with yerrorbars lt %u "
                 "pt 0 notitle",
@@ -157,13 +183,31 @@ static void print_line(FILE *file, const struct figure *figure, size_t number)
                 line, line);
 }
 
-static void print_bound(FILE *file, const struct figure *figure, size_t number)
+/* The first has the entry in the key. */
+static void print_bounds(FILE *file, const struct figure *figure)
 {
-    if (has_own_bound(figure, number))
+    const char *title = "title 'bound'";
+    for (size_t i = 0; i < figure->count; i++) {
+        if (!has_own_bound(figure, i))
+            continue;
         fprintf(file,
-                ", \\\n     $s%zu using 1:6 with lines lc 'gray40' dt 3 "
-                "title 'bound'",
-                number + 1);
+                ", \\\n     $s%zu using 1:6 with lines lc 'gray40' dt 3 %s",
+                i + 1, title);
+        title = "notitle";
+    }
+}
+
+static void print_lines(FILE *file, const struct figure *figure,
+                        const struct script *script)
+{
+    fputs("set title ", file);
+    script_text(file, script->title ? script->title : figure->title);
+    putc('\n', file);
+    print_axes(file, figure, script);
+    fputs("plot ", file);
+    for (size_t i = 0; i < figure->count; i++)
+        print_line(file, figure, i);
+    print_bounds(file, figure);
 }
 
 void script_print(FILE *file, const struct figure *figure,
@@ -175,16 +219,11 @@ void script_print(FILE *file, const struct figure *figure,
         fputs("END\n", file);
     }
     fprintf(file, "set terminal %s noenhanced\nset output ", script->terminal);
-    print_text(file, script->path);
+    script_text(file, script->path);
     putc('\n', file);
-    fputs("set title ", file);
-    print_text(file, script->title ? script->title : figure->title);
-    putc('\n', file);
-    print_axes(file, figure, script);
-    fputs("plot ", file);
-    for (size_t i = 0; i < figure->count; i++)
-        print_line(file, figure, i);
-    for (size_t i = 0; i < figure->count; i++)
-        print_bound(file, figure, i);
+    if (script_has_bars(figure))
+        script_bars(file, figure, script);
+    else
+        print_lines(file, figure, script);
     fputs("\nset output\n", file);
 }

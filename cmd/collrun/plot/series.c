@@ -27,17 +27,22 @@ static const char *first_of(const struct rows *rows, const char *const *names)
     return NULL;
 }
 
-static const char *choose_x(const struct rows *rows, const char *wanted)
+/* The recoveries of a run follow one another by epoch. */
+static const char *choose_x(const struct rows *rows, const char *wanted,
+                            const char *y)
 {
     static const char *const usual[] = {"bytes",   "ranks", "micro", "stages",
                                         "workers", "step",  NULL};
+    if (!wanted && y && strcmp(y, "resumed_ms") == 0)
+        return "epoch";
     return wanted ? wanted : first_of(rows, usual);
 }
 
 static const char *choose_y(const struct rows *rows, const char *wanted)
 {
     static const char *const times[] = {"time_us", "us",           "best_us",
-                                        "step_us", "predicted_us", NULL};
+                                        "step_us", "predicted_us", "resumed_ms",
+                                        NULL};
     if (strcmp(wanted, "time") == 0)
         return first_of(rows, times);
     if (strcmp(wanted, "algbw") == 0)
@@ -49,9 +54,9 @@ static const char *choose_y(const struct rows *rows, const char *wanted)
 
 /* The fields that distinguish series, in the order of a label. */
 static const char *const keys[] = {
-    "library", "op",      "algo",     "best",  "schedule", "wire",
-    "dtype",   "ranks",   "topology", "hosts", "racks",    "order",
-    "without", "servers", "workers",  "mode",  "stages",   NULL};
+    "library", "op",       "algo",   "best",  "schedule", "wire",    "dtype",
+    "ranks",   "topology", "hosts",  "racks", "order",    "without", "servers",
+    "workers", "mode",     "stages", "how",   NULL};
 
 static void print_value(const json_t *value, char *out, size_t size)
 {
@@ -72,6 +77,25 @@ static bool varies(const struct rows *rows, const char *key)
     return false;
 }
 
+/* The key is a number that x determines, as the number of hosts may follow from
+ * the number of ranks. It distinguishes points, not series. */
+static bool follows_x(const struct rows *rows, const char *key, const char *x)
+{
+    if (strcmp(x, "bytes") == 0)
+        return false;
+    for (size_t i = 0; i < rows->count; i++) {
+        const json_t *value = json_object_get(rows->rows[i], key);
+        const json_t *at = json_object_get(rows->rows[i], x);
+        if (!json_is_number(value))
+            return false;
+        for (size_t k = 0; k < i; k++)
+            if (json_equal(json_object_get(rows->rows[k], x), at) &&
+                !json_equal(json_object_get(rows->rows[k], key), value))
+                return false;
+    }
+    return true;
+}
+
 static void append_word(char label[LABEL_MAX], const char *key,
                         const json_t *value)
 {
@@ -89,7 +113,10 @@ static void make_label(const json_t *row, uint64_t used, char label[LABEL_MAX])
     *label = 0;
     for (unsigned k = 0; keys[k]; k++) {
         const json_t *value = json_object_get(row, keys[k]);
-        if ((used >> k & 1) && value && !json_is_null(value))
+        bool none = !value || json_is_null(value) ||
+                    (json_is_string(value) &&
+                     strcmp(json_string_value(value), "-") == 0);
+        if ((used >> k & 1) && !none)
             append_word(label, keys[k], value);
     }
 }
@@ -100,7 +127,8 @@ static uint64_t keys_that(const struct rows *rows, const char *x_name,
 {
     uint64_t used = 0;
     for (unsigned k = 0; keys[k]; k++)
-        if (strcmp(keys[k], x_name) != 0 && varies(rows, keys[k]) == differ)
+        if (strcmp(keys[k], x_name) != 0 && varies(rows, keys[k]) == differ &&
+            !(differ && follows_x(rows, keys[k], x_name)))
             used |= UINT64_C(1) << k;
     return used;
 }
@@ -256,8 +284,8 @@ enum gw_err figure_read(char *const *paths, size_t count,
     *figure = (struct figure){.count = 0};
     enum gw_err err = read_rows(paths, count, &rows, why);
     if (!err) {
-        figure->x_name = choose_x(&rows, axes->x);
         figure->y_name = choose_y(&rows, axes->y);
+        figure->x_name = choose_x(&rows, axes->x, figure->y_name);
         if (!figure->x_name || !figure->y_name || !has_points(&rows, figure))
             err = refuse(&rows, figure->x_name, axes->y, why);
     }
