@@ -81,6 +81,14 @@ with() {
     ringctl -c 'up 3 ops --name kill; wait op>=2; kill 1; wait alive==2; wait op>=6' >/dev/null
     run -0 --separate-stderr ringctl export kill kill.tar
     run -0 --separate-stderr ringctl rerun kill.tar --into again
+    # A terminal shows both values and the verdict.
+    if command -v script >/dev/null; then
+        script -qec "stty cols 80; NO_COLOR=1 '$BUILD/ringctl' rerun kill.tar 2>/dev/null" \
+            /dev/null </dev/null | tr -d '\r' >shown
+        cat shown
+        grep -qE '^value +before +now +verdict *$' shown
+        grep -q '^recovery 1  *node 1: .*  node 1: ' shown
+    fi
     [[ $output = *"recovery 1"*"node 1: "*"node 1: "* ]] || false
     [ -s again/kill/runs/kill/summary.json ]
     run -70 --separate-stderr ringctl rerun kill.tar --into again
@@ -124,6 +132,10 @@ refused() {
     tar -cf hostile.tar --transform 's,^run,other/run,' run
     tar -rf hostile.tar run/summary.json
     refused 'is outside of the folder'
+    mkdir run/empty
+    tar -cf hostile.tar run/empty
+    rmdir run/empty
+    refused 'summary.json is missing: the archive is not an export, or is cut short'
     ln -s /etc/passwd run/commands
     tar -cf hostile.tar run
     refused 'run/commands -> /etc/passwd'

@@ -109,7 +109,7 @@ const char *output_left_out(const struct output *output, char *out,
 
 /* ---- the finished table (output_grid.c) ---- */
 
-void grid_head(struct output *output, const union value *sample);
+void grid_head(struct output *output);
 void grid_row(struct output *output, const union value *values);
 void grid_draw(struct output *output);
 

@@ -40,30 +40,30 @@ static void break_lines(char *text, int room)
     }
 }
 
-static bool is_prose(const union value *sample)
+static bool is_prose(const char *text)
 {
-    return sample && sample->text && strlen(sample->text) > NAME_WIDTH &&
-           strchr(sample->text, ' ');
+    return strlen(text) > NAME_WIDTH && strchr(text, ' ');
 }
 
 /* ---- collecting rows ---- */
 
-void grid_head(struct output *output, const union value *sample)
+void grid_head(struct output *output)
 {
     output->grid = calloc(1, sizeof *output->grid);
     if (!output->grid)
         (void)complain_with(GW_ENOMEM, "table");
-    for (unsigned i = 0; i < output->field_count; i++) {
-        const struct field *field = &output->fields[i];
-        output->columns[i].width = (int)strlen(output_header(field));
-        output->columns[i].wraps =
-            field->kind == FIELD_TEXT && is_prose(sample ? &sample[i] : NULL);
-    }
+    for (unsigned i = 0; i < output->field_count; i++)
+        output->columns[i].width =
+            (int)strlen(output_header(&output->fields[i]));
 }
 
-/* Grows the column to the minimal width of this cell. */
-static void widen_column(struct column *column, const char *text)
+/* Grows the column to the minimal width of this cell. The first prose in it
+ * makes it one that wraps. */
+static void widen_column(struct column *column, const char *text, bool prose)
 {
+    if (prose && !column->wraps && column->width > OUTPUT_WORDS)
+        column->width = OUTPUT_WORDS;
+    column->wraps |= prose;
     size_t width = mbstowcs(NULL, text, 0);
     if (width == (size_t)-1)
         width = strlen(text);
@@ -101,8 +101,9 @@ void grid_row(struct output *output, const union value *values)
     for (unsigned i = 0; i < output->field_count; i++) {
         bool shown = output->columns[i].shown;
         const char *text = output_cell(&output->fields[i], values[i], "-", buf);
+        bool prose = output->fields[i].kind == FIELD_TEXT && is_prose(text);
         if (shown)
-            widen_column(&output->columns[i], text);
+            widen_column(&output->columns[i], text, prose);
         grid->cells[grid->count++] = shown ? strdup(text) : NULL;
     }
 }

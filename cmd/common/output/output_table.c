@@ -161,7 +161,7 @@ static void head(struct output *output, const union value *sample)
     if (output->failed) /* before the first row: no table */
         return;
     if (output->collect) {
-        grid_head(output, sample);
+        grid_head(output);
         return;
     }
     set_widths(output, sample, DIGITS);

@@ -56,6 +56,12 @@ static enum gw_err load(const char *directory, const char *file, json_t **json,
     char path[PATH_MAX];
     json_error_t error;
     snprintf(path, sizeof path, "%.3900s/%.100s", directory, file);
+    *json = NULL;
+    if (access(path, F_OK) != 0)
+        return gw_fail(why, GW_EDATA,
+                       "%.100s is missing: the archive is not an export, or is "
+                       "cut short",
+                       file);
     *json = json_load_file(path, 0, &error);
     return *json ? GW_OK
                  : gw_fail(why, GW_EDATA, "%.100s: %.100s", file, error.text);
