@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# afternoons.sh BIN LABS researcher|engineer...: plays the afternoon of a user in the
-# present folder, which must be empty. BIN has the tools, LABS the labs and programs.
-# $FLAGS are the compiler's flags of the library; by default those of pkg-config. The
-# status is 1 after the first command that does not do what it should.
+# afternoons.sh BIN LABS student|researcher|engineer...: plays the afternoon of a user
+# in the present folder, which must be empty. BIN has the tools, LABS the labs and
+# programs. $FLAGS are the compiler's flags of the library; by default those of
+# pkg-config. $GW_BIN are the tools of the labs, if they do not find them themselves.
+# The status is 1 after the first command that does not do what it should.
 #
-# lab_walk.sh plays the student.
+# Only the engineer has a program in C. lab_walk.sh goes through every lab in detail.
 set -eu
 
 PATH=$1:$PATH
@@ -44,6 +45,28 @@ await() {
     done
 }
 
+# Guesses, experiments, a starter that fails, a solution that passes.
+student() {
+    lab=$labs/lab
+    for n in 00 01 05 11; do
+        play "$lab" start $n
+        yes 1 2>/dev/null | play "$lab" predict $n >/dev/null
+        play "$lab" run $n
+        play "$lab" explain $n >/dev/null
+        echo "+ lab check $n, of the starter" >&2
+        code=0
+        "$lab" check $n >starter || code=$?
+        if [ $code != 1 ] || ! grep -q 'look at ' starter; then
+            cat starter
+            echo "it ended with status $code, not 1" >&2
+            exit 1
+        fi
+        play "$lab" solution $n --take
+        play "$lab" check $n
+    done
+    play "$lab" score
+}
+
 # An idea for an all-reduce: each rank exchanges chunks with each other one, in one
 # step for each distance.
 researcher() {
@@ -55,21 +78,24 @@ for d in 1..P-1:
 for d in 1..P-1:
     step for i in 0..P-1: i>(i+d)%P c(i)%P =
 END
-    play collrun verify mine.plan -n 8
-    play collrun price mine.plan -n 8 -b 1M
+    play collrun verify mine.plan --all
     play collrun run mine.plan -n 4 --values
-    play collrun sim mine.plan -n 8 -b 1M -t "$labs/topologies/racks.topo"
-    play collrun sim allreduce -n 8 -b 1M -t "$labs/topologies/racks.topo"
-    play collrun bench allreduce -n 4 --sizes 1K,64K -i 20 --algo all -o jsonl >all.jsonl
-    play collrun bench allreduce -n 4 --sizes 1K,64K -i 20 --algo mine.plan \
-        --compare all.jsonl -o jsonl >mine.jsonl
-    grep -q '"algo":"mine' mine.jsonl
-    if command -v gnuplot >/dev/null; then
-        play collrun plot all.jsonl mine.jsonl --svg all.svg
-        grep -q '</svg>' all.svg
-    else
-        play collrun plot all.jsonl mine.jsonl --script all.gnuplot
-    fi
+    play collrun price allreduce -n 8 -b 1M --algo all,mine.plan
+    play collrun sim allreduce -t "$labs/topologies/racks.topo" -b 1M \
+        --algo all,mine.plan -o jsonl >sim.jsonl
+    play collrun bench allreduce -n 2,4 --wire shm,tcp --repeat 3 --sizes 1K,64K -i 20 \
+        --algo all,mine.plan -o jsonl >before.jsonl
+    play collrun bench allreduce -n 4 --wire shm --sizes 1K,64K -i 20 \
+        --algo mine.plan --compare before.jsonl
+    for results in sim before; do
+        grep -q '"algo":"mine.plan"' $results.jsonl
+        if command -v gnuplot >/dev/null; then
+            play collrun plot $results.jsonl --svg $results.svg
+            grep -q 'mine.plan' $results.svg
+        else
+            play collrun plot $results.jsonl --script $results.gnuplot
+        fi
+    done
 }
 
 # An own program on ranks, under MPI's launcher, and as an elastic job.

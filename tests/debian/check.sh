@@ -4,8 +4,8 @@
 # check.sh: the Debian packages from the view of an archive and of a user:
 # dpkg-buildpackage makes them from the last commit, and lintian finds no error.
 # In a clean root, made by debootstrap, apt installs them with their
-# dependencies, and the tools, the library and a program of the user's own work
-# there. Needs root, and a mirror for apt; it reports if they are missing.
+# dependencies, and the tools, the library, a program of the user's own and the
+# afternoons of three users (tests/cli/afternoons.sh) work there. Needs root, and a mirror for apt; it reports if they are missing.
 set -eu
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -30,10 +30,10 @@ build() {
 
 install() {
     say "apt-get install"
-    cp "$work"/*.deb "$root/tmp/"
+    cp "$work"/*.deb "$here/tests/cli/afternoons.sh" "$root/tmp/"
     # shellcheck disable=SC2016 # $ is for the shell inside
     inside sh -c 'apt-get install -y -qq --no-install-recommends \
-        gcc libc6-dev pkgconf $(ls /tmp/*.deb | grep -v dbgsym)' \
+        gcc libc6-dev pkgconf gnuplot-nox openmpi-bin $(ls /tmp/*.deb | grep -v dbgsym)' \
         >"$work/install.log" 2>&1 || {
         tail -20 "$work/install.log"
         exit 1
@@ -56,6 +56,14 @@ int main(void)
     return gw_algo_list(&count) && count > 30 ? 0 : 1;
 }
 END
+    for user in student researcher engineer; do
+        say "the $user's afternoon"
+        as_user "mkdir $user && cd $user &&
+            /tmp/afternoons.sh /usr/bin /usr/share/gradwire/labs $user >log 2>&1 || {
+                tail -40 log; exit 1; }"
+    done
+    say "Python"
+    as_user 'test -s /usr/lib/python3/dist-packages/gradwire/torch/__init__.py'
     as_user 'python3 -c "import gradwire; assert gradwire.Plan.make(\"allreduce\", \"ring\", 4).verify()"'
     say "remove"
     inside sh -c 'apt-get purge -y -qq gradwire python3-gradwire libgradwire1 libgradwire-dev' \
