@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check.sh: the Debian packages from the view of an archive and of a user:
-# dpkg-buildpackage makes them from the last commit, and lintian finds no error.
-# In a clean root, made by debootstrap, apt installs them with their
-# dependencies, and the tools, the library, a program of the user's own and the
-# afternoons of three users (tests/cli/afternoons.sh) work there. Needs root, and a mirror for apt; it reports if they are missing.
+# check.sh: the Debian packages from the view of an archive and of a user. In one
+# clean root, made by debootstrap, dpkg-buildpackage makes them from the last commit
+# with their build dependencies alone, and lintian finds no error. In another one,
+# apt installs them with their dependencies, and the tools, the library, a program of
+# the user's own and the afternoons of three users (tests/cli/afternoons.sh) work
+# there. Needs root, and a mirror for apt; it reports if they are missing.
 set -eu
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -16,28 +17,37 @@ fi
 # shellcheck source=tests/debian/root.sh
 . "$here/tests/debian/root.sh"
 
-build() {
-    say "dpkg-buildpackage"
-    mkdir "$work/source"
-    git -C "$here" archive HEAD | tar -x -C "$work/source"
-    (cd "$work/source" && dpkg-buildpackage -us -uc -b >"$work/log" 2>&1) || {
-        tail -20 "$work/log"
+# quietly NAME COMMAND...: its output is shown if it fails.
+quietly() {
+    log=$work/$1.log
+    shift
+    "$@" >"$log" 2>&1 || {
+        tail -40 "$log"
         exit 1
     }
+}
+
+build() {
+    say "build dependencies"
+    mkdir "$root/source"
+    git -C "$here" archive HEAD | tar -x -C "$root/source"
+    quietly depends inside sh -c 'apt-get install -y -qq --no-install-recommends \
+        build-essential fakeroot lintian && apt-get build-dep -y -qq \
+        --no-install-recommends /source'
+    say "dpkg-buildpackage"
+    quietly build inside sh -c 'cd /source && dpkg-buildpackage -us -uc -b'
     say "lintian"
-    lintian --allow-root --fail-on error "$work"/*.changes
+    inside sh -c 'lintian --allow-root --fail-on error /*.changes'
+    cp "$root"/*.deb "$work/"
+    leave_root
 }
 
 install() {
     say "apt-get install"
     cp "$work"/*.deb "$here/tests/cli/afternoons.sh" "$root/tmp/"
     # shellcheck disable=SC2016 # $ is for the shell inside
-    inside sh -c 'apt-get install -y -qq --no-install-recommends \
-        gcc libc6-dev pkgconf gnuplot-nox openmpi-bin $(ls /tmp/*.deb | grep -v dbgsym)' \
-        >"$work/install.log" 2>&1 || {
-        tail -20 "$work/install.log"
-        exit 1
-    }
+    quietly install inside sh -c 'apt-get install -y -qq --no-install-recommends \
+        gcc libc6-dev pkgconf gnuplot-nox openmpi-bin $(ls /tmp/*.deb | grep -v dbgsym)'
 }
 
 use() {
@@ -66,12 +76,15 @@ END
     as_user 'test -s /usr/lib/python3/dist-packages/gradwire/torch/__init__.py'
     as_user 'python3 -c "import gradwire; assert gradwire.Plan.make(\"allreduce\", \"ring\", 4).verify()"'
     say "remove"
-    inside sh -c 'apt-get purge -y -qq gradwire python3-gradwire libgradwire1 libgradwire-dev' \
-        >"$work/remove.log" 2>&1
+    quietly remove inside apt-get purge -y -qq gradwire python3-gradwire libgradwire1 \
+        libgradwire-dev
     test -z "$(find "$root/usr" -name '*gradwire*' -print -quit)"
 }
 
+root=$work/builder
+make_root
 build
+root=$work/root
 make_root
 install
 use

@@ -6,8 +6,12 @@
 
 work=$(mktemp -d)
 root=$work/root
-trap 'umount "$root/proc" "$root/dev/shm" "$root/dev/pts" 2>/dev/null || true
+leave_root() {
+    umount "$root/proc" "$root/dev/shm" "$root/dev/pts" 2>/dev/null || true
+}
+trap 'leave_root
     rm -rf --one-file-system "$work"' EXIT
+trap 'exit 130' HUP INT PIPE TERM
 
 say() {
     printf '== %s\n' "$*"
