@@ -143,12 +143,15 @@ not_there() {
     fail 69 "$1 is not installed in PATH"
 }
 
-# Finds the headers, and the folder of the library, for labs with programs in C.
+# Finds the headers, and the folder of the library, for labs with programs in C: in
+# this checkout, in that of the tools, or where they are installed.
 find_library() {
-    LAB_INCLUDE=$root/lib/include LAB_LIBRARY=$GW_BIN
-    if [ -d "$LAB_INCLUDE" ]; then
-        return
-    fi
+    LAB_LIBRARY=$GW_BIN
+    for LAB_INCLUDE in "$root/lib/include" "${GW_BIN%/*}/lib/include"; do
+        if [ -d "$LAB_INCLUDE" ]; then
+            return
+        fi
+    done
     LAB_INCLUDE=${GW_BIN%/*}/include
     for LAB_LIBRARY in "${GW_BIN%/*}"/lib "${GW_BIN%/*}"/lib/*; do
         if [ -e "$LAB_LIBRARY/libgradwire.so" ]; then

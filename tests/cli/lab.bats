@@ -263,6 +263,15 @@ EOT
     done
 }
 
+@test "a lab with a program in C runs where labs alone is linked and the tools are in PATH" {
+    rm lib man Makefile README.md build
+    PATH=$BUILD:$PATH
+    lab start 24
+    yes 1 2>/dev/null | lab predict 24 >/dev/null
+    run -0 lab run 24
+    [[ $output = *exposed_us* && $output != *"No such file"* ]]
+}
+
 @test "an invalid formula fails with its reason" {
     lab start 01
     printf 'broadcast = S +\nallgather = N/2\n' >lab-work/01/costs.txt
