@@ -49,7 +49,7 @@ void output_collect(struct output *output);
  * omitted with -v or where stdout is not a terminal. `names` must live as long
  * as the document. */
 void output_spare(struct output *output, const char *names);
-/* Before the first row: a text that this column of the table will have. The
+/* Before the first row: a text or number that the column will have. The
  * longest of them determines the width of the column, where there is room. */
 void output_reserve(struct output *output, const char *name, const char *text);
 /* One value per field. */

@@ -93,6 +93,12 @@ relayed() {
     grep -qE '^ *size +time us .*wire .*min +max' "$BATS_TEST_TMPDIR/shown"
 }
 
+@test "a bench has room for its largest size" {
+    fits 60 "collrun bench allreduce -n 2 --sizes 1K,16M -i 2 --algo ring"
+    grep -q '^    1024 ' "$BATS_TEST_TMPDIR/shown"
+    grep -q '^16777216 ' "$BATS_TEST_TMPDIR/shown"
+}
+
 @test "rows of a bench and of tune are aligned, whatever the algorithm" {
     for command in "bench all -n 2 --algo all --sizes 1K -i 3" \
         "tune allreduce -n 2 -b 1K -e 1K -s 20ms --by algo --algo all --dry-run"; do

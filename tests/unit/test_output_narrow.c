@@ -124,6 +124,10 @@ START_TEST(a_long_text_is_cut_where_the_line_would_wrap)
     ck_assert_ptr_nonnull(strstr(
         table_on(49, "table", "op", false),
         "  ..\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc  "));
+    later[1].text = "ring";
+    later[3].integer = 123456789012; /* digits are never lost */
+    ck_assert_ptr_nonnull(
+        strstr(table_on(49, "table", "op", false), " 123456789012  true"));
     second = NULL;
 }
 END_TEST

@@ -14,6 +14,7 @@
 #include "common/stats.h"
 #include "sizes.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -233,10 +234,15 @@ static void set_spare(struct bench_table *t, const struct bench_varies *varies)
     output_spare(t->output, t->spare);
 }
 
-static void reserve_texts(struct bench_table *t, const struct bench *b)
+static void reserve_room(struct bench_table *t, const struct bench *b)
 {
     for (size_t i = 0; i < b->case_count; i++) {
         const struct bench_case *item = &b->cases[i];
+        char bytes[24], count[24];
+        snprintf(bytes, sizeof bytes, "%" PRIu64, item->bytes);
+        snprintf(count, sizeof count, "%zu", item->count);
+        output_reserve(t->output, "bytes", bytes);
+        output_reserve(t->output, "count", count);
         output_reserve(t->output, "op", gw_collective_name(item->collective));
         output_reserve(t->output, "algo", plan_algo_label(item->algo));
     }
@@ -278,7 +284,7 @@ enum gw_err bench_table_begin(struct bench_table *t, const struct bench *bench,
         return err;
     }
     set_spare(t, &varies);
-    reserve_texts(t, bench);
+    reserve_room(t, bench);
     output_note_integer(t->output, "seed", (int64_t)bench->seed);
     if (bench->baseline)
         output_note_text(t->output, "baseline", bench->baseline->path);
