@@ -94,3 +94,16 @@ library() {
     make -s CC="$PWD/compiler" AR="$PWD/archiver" OPT=-O3 B=b b/libgradwire.a >/dev/null
     [ "$(grep -c '\.o$' made)" -gt $((everything * 9 / 10)) ]
 }
+
+@test "make demo builds every tool, for the labs after it" {
+    for tool in collrun pipebench psnode ringctl ringtop; do
+        mkdir -p cmd/$tool
+        echo >cmd/$tool/main.c
+    done
+    mkdir -p cmd/simcluster/common
+    echo >cmd/simcluster/common/event.c
+    make -n V=1 CC="$PWD/compiler" AR="$PWD/archiver" B=b demo >planned
+    for tool in collrun pipebench psnode ringctl ringtop; do
+        grep -q -- "-o b/$tool " planned
+    done
+}
