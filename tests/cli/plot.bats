@@ -139,6 +139,12 @@ END
     [[ $output = *"empty: no rows"* ]]
     run -70 "$COLLRUN" plot shm.jsonl --script none/s.gp
     [[ $output = *"none/s.gp: No such file"* ]]
+    mkdir full # a gnuplot that does not notice a full disk
+    printf '#!/bin/sh\ncat >script\nprintf "<svg>" >a.svg\n' >full/gnuplot
+    chmod +x full/gnuplot
+    run -70 env PATH="$PWD/full:$PATH" "$COLLRUN" plot shm.jsonl --svg a.svg
+    [[ $output = *"a.svg: the figure is incomplete; is the disk full?"* ]]
+    rm a.svg
     run -69 env PATH=none "$COLLRUN" plot shm.jsonl --svg a.svg
     [[ $output = *"gnuplot-nox"*"--script FILE"* ]]
     [ ! -e a.svg ]

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *svg, *png, *script_path, *x, *y = "time", *title;
 static bool linear;
@@ -39,6 +40,23 @@ static enum gw_err write_script(const struct figure *figure,
     return GW_OK;
 }
 
+/* gnuplot does not report a full disk, so the end of the file is looked at. What
+ * is not a plain file, such as /dev/stdout, is believed. */
+static bool is_complete(const char *path)
+{
+    char end[65] = "";
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return true;
+    FILE *file = fopen(path, "r");
+    size_t bytes = 0;
+    if (file && fseek(file, -(long)(sizeof end - 1), SEEK_END) == 0)
+        bytes = fread(end, 1, sizeof end - 1, file);
+    if (file)
+        fclose(file);
+    return memmem(end, bytes, "</svg>", 6) || memmem(end, bytes, "IEND", 4);
+}
+
 /* gnuplot prints the reason of a failure itself. */
 static enum gw_err draw(const struct figure *figure,
                         const struct script *script, struct gw_error *why)
@@ -52,6 +70,10 @@ static enum gw_err draw(const struct figure *figure,
         return gw_fail(why, GW_ESYS, "gnuplot: %s", strerror(errno));
     script_print(gnuplot, figure, script);
     int status = pclose(gnuplot);
+    if (status == 0 && !is_complete(script->path))
+        return gw_fail(why, GW_ESYS,
+                       "%.200s: the figure is incomplete; is the disk full?",
+                       script->path);
     if (status != 0)
         return gw_fail(why, GW_ESYS, "gnuplot could not draw %.200s",
                        script->path);
