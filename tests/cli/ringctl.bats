@@ -571,6 +571,14 @@ END
     [[ $output = *"--faults:1:7: "* ]]
 }
 
+@test "each document has its provenance, also the answer to a verb" {
+    ringctl -c 'up 3 ops --name origin; status -o json; ring -o json; controllers -o jsonl
+        kill 1 -o jsonl; wait alive==2 -o json' >documents
+    grep -o '"provenance":{"date":"20[^}]*"command":"ringctl [a-z]*' documents |
+        sed 's/.* //' >verbs
+    [ "$(tr '\n' ' ' <verbs)" = "status ring controllers kill wait " ]
+}
+
 @test "chaos: the same seed has the same faults" {
     for try in 1 2; do
         ringctl --timeout 60s -c 'up 4; chaos --seed 5 --rate 8/s --for 1500ms -o csv' |

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * See answer_output.h. Nested objects do not go through common/output.h, which
- * has rows; they keep its format: schema and version first, the ending last,
- * one document per command.
+ * has rows; they keep its format: schema, version and provenance first, the
+ * ending last, one document per command.
  */
 #include "answer_output.h"
 
 #include "common/command.h"
-#include "common/output.h"
+#include "common/output/output_format.h"
 #include "common/text/visible.h"
 #include "ringctl/request.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { REAL_DIGITS = 15 };
@@ -22,12 +23,29 @@ bool is_json_output(void)
     return strncmp(common.output, "json", 4) == 0;
 }
 
+/* {"schema":"ringctl VERB","version":...,"provenance":...} */
+static json_t *begin_document(const char *verb)
+{
+    char schema[64], *text = NULL;
+    size_t size;
+    struct provenance provenance;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        return NULL;
+    snprintf(schema, sizeof schema, "ringctl %s", verb);
+    provenance_take(&provenance);
+    put_json_opening(file, schema);
+    put_json_provenance(file, &provenance);
+    fputc('}', file);
+    fclose(file);
+    json_t *document = text ? json_loads(text, 0, NULL) : NULL;
+    free(text);
+    return document;
+}
+
 int report_object(const char *verb, json_t *object)
 {
-    char schema[64];
-    snprintf(schema, sizeof schema, "ringctl %s", verb);
-    json_t *document =
-        json_pack("{ssss}", "schema", schema, "version", GW_VERSION);
+    json_t *document = begin_document(verb);
     json_t *ending = json_pack("{sbsi}", "partial", 0, "status", 0);
     bool complete = document && ending &&
                     json_object_update_missing(document, object) == 0 &&
