@@ -206,7 +206,7 @@ static void release(struct bench_table *t)
     free(t->sorted);
 }
 
-/* What distinguishes the cases, besides the size. */
+/* The fields that distinguish the cases, besides the size. */
 static struct bench_varies find_varying(const struct bench *b)
 {
     const struct bench_case *first = b->cases;

@@ -40,8 +40,8 @@ static enum gw_err write_script(const struct figure *figure,
     return GW_OK;
 }
 
-/* gnuplot does not report a full disk, so the end of the file is looked at. What
- * is not a plain file, such as /dev/stdout, is believed. */
+/* gnuplot does not report a full disk, so this checks the end of the file. Pipes
+ * and devices, such as /dev/stdout, cannot be checked. */
 static bool is_complete(const char *path)
 {
     char end[65] = "";
