@@ -231,6 +231,14 @@ has_algorithm() {
     [ -z "$output" ]
 }
 
+# In ".%A Mu Li" groff calls the macro Li, and the reference is lost.
+@test "groff, the formatter of man-db, has nothing to say about the manual pages" {
+    command -v groff >/dev/null || skip "groff is not installed"
+    run groff -mdoc -t -k -ww -z -Tutf8 "$ROOT"/man/*.[1-8]
+    echo "$output"
+    [ -z "$output" ]
+}
+
 # table FILE WIDTH: its lines as mandoc prints them.
 table() {
     mandoc -T utf8 -O width="$2" "$1" | LC_ALL=C.UTF-8 sed 's,.\x08,,g' |
