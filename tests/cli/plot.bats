@@ -59,6 +59,19 @@ END
     done
 }
 
+@test "algorithms that the library chose are one line" {
+    "$COLLRUN" bench allreduce -n 2 --sizes 64,64K -i 3 -o jsonl >auto.jsonl
+    sed -e 's/"algo":"[a-z_]*"/"algo":"one_shot"/;n' -e 's/"algo":"[a-z_]*"/"algo":"ring"/' \
+        auto.jsonl >two.jsonl
+    run -0 --separate-stderr "$COLLRUN" plot two.jsonl --script s.gp -o json
+    [[ $output = *'"series":1,"points":2'* ]]
+    grep -q "^set title 'allreduce auto shm f32 2 ranks'" s.gp
+    "$COLLRUN" bench allreduce -n 2 --sizes 64 -i 3 -a ring -o jsonl >ring.jsonl
+    "$COLLRUN" plot two.jsonl ring.jsonl --script s.gp
+    grep -q "title 'auto'" s.gp
+    grep -q "title 'ring'" s.gp
+}
+
 @test "a bandwidth has its prediction and bound in its own unit" {
     "$COLLRUN" plot shm.jsonl -y busbw --script s.gp
     grep -qx "64 1 1 1 0.5 2" s.gp

@@ -286,6 +286,9 @@ enum gw_err bench_table_begin(struct bench_table *t, const struct bench *bench,
     set_spare(t, &varies);
     reserve_room(t, bench);
     output_note_integer(t->output, "seed", (int64_t)bench->seed);
+    if (strcmp(bench->algo, "auto") == 0 &&
+        !plan_algo_is_added(bench->cases[0].algo))
+        output_note_text(t->output, "choice", "auto");
     if (bench->baseline)
         output_note_text(t->output, "baseline", bench->baseline->path);
     return GW_OK;

@@ -30,6 +30,7 @@ void script_text(FILE *file, const char *text);
 const char *script_axis(const char *field);
 /* A point of the series has repetitions, or a range of its own. */
 bool script_is_repeated(const struct series *series);
+/* The figure has such a point. */
 bool script_any(const struct figure *figure, bool (*is)(const struct point *));
 bool script_is_negative_y(const struct point *point);
 

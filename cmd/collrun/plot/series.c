@@ -66,11 +66,20 @@ static void print_value(const json_t *value, char *out, size_t size)
         snprintf(out, size, "%g", json_number_value(value));
 }
 
+/* Where the library chose the algorithm, it changes with the size, but the series
+ * is that of the choice. */
+static const json_t *value_of(const json_t *row, const char *key)
+{
+    const json_t *choice = json_object_get(row, "choice");
+    return choice && strcmp(key, "algo") == 0 ? choice
+                                              : json_object_get(row, key);
+}
+
 static bool varies(const struct rows *rows, const char *key)
 {
-    const json_t *first = json_object_get(rows->rows[0], key);
+    const json_t *first = value_of(rows->rows[0], key);
     for (size_t i = 1; i < rows->count; i++) {
-        const json_t *value = json_object_get(rows->rows[i], key);
+        const json_t *value = value_of(rows->rows[i], key);
         if (value != first && !json_equal(value, first))
             return true;
     }
@@ -112,7 +121,7 @@ static void make_label(const json_t *row, uint64_t used, char label[LABEL_MAX])
 {
     *label = 0;
     for (unsigned k = 0; keys[k]; k++) {
-        const json_t *value = json_object_get(row, keys[k]);
+        const json_t *value = value_of(row, keys[k]);
         bool none = !value || json_is_null(value) ||
                     (json_is_string(value) &&
                      strcmp(json_string_value(value), "-") == 0);
