@@ -105,7 +105,7 @@ END
     "$COLLRUN" plot one.jsonl two.jsonl --script s.gp
     grep -qx "set title 'allreduce shm 64'" s.gp
     grep -q "set xtics .*('ring' 1, 'swing' 2)" s.gp
-    grep -q '\$s2 using (2):2 with boxes' s.gp
+    grep -q 's2 using (2):2 with boxes' s.gp
     [ "$(grep -c "title 'prediction'" s.gp)" -eq 1 ]
     [ "$(grep -c "title 'bound'" s.gp)" -eq 1 ]
     # A hundredth would not be seen on a linear axis.
