@@ -34,6 +34,7 @@ END
 POINTS
     grep -qx "set title 'allreduce ring shm'" s.gp
     grep -qx "set logscale x 2" s.gp
+    grep -qx "set xtics ('64' 64, '128' 128, '256' 256, '512' 512, '1K' 1024)" s.gp
     grep -q 'using 1:2:3:4 with yerrorbars' s.gp
     grep -q "using 1:5 with lines lt 1 dt 2" s.gp
     grep -q "title 'bound'" s.gp

@@ -105,7 +105,7 @@ static bool has_own_bound(const struct figure *figure, size_t number)
 const char *script_axis(const char *field)
 {
     static const char *const names[][2] = {
-        {"bytes", "size"},
+        {"bytes", "size (bytes)"},
         {"time_us", "time (us)"},
         {"us", "time (us)"},
         {"best_us", "time of the fastest algorithm (us)"},
@@ -127,33 +127,65 @@ static bool is_logarithmic_x(const struct figure *figure,
            !script_any(figure, is_negative_x);
 }
 
+struct range {
+    double least, largest;
+};
+
+static struct range x_range(const struct figure *figure)
+{
+    struct range range = {(double)INFINITY, (double)-INFINITY};
+    for (size_t i = 0; i < figure->count; i++) {
+        const struct series *series = &figure->series[i];
+        range.least = fmin(range.least, series->points[0].x);
+        range.largest =
+            fmax(range.largest, series->points[series->count - 1].x);
+    }
+    return range;
+}
+
+static void print_size(FILE *file, const char *before, double bytes)
+{
+    char size[16];
+    gw_format_bytes((uint64_t)bytes, size);
+    fprintf(file, "%s'%s' %.0f", before, size, bytes);
+}
+
+/* At most a dozen powers of two, named as in the options: 64, 4K, 1M. A range
+ * without one has the name of its first size. */
+static void print_sizes(FILE *file, const struct range *range)
+{
+    enum { SIZES_MAX = 12 };
+    double first = ceil(log2(range->least)), last = floor(log2(range->largest));
+    double step = floor((last - first) / SIZES_MAX) + 1;
+    fputs("set xtics (", file);
+    for (double power = first; power <= last && power < 64; power += step)
+        print_size(file, power == first ? "" : ", ", exp2(power));
+    if (first > last)
+        print_size(file, "", range->least);
+    fputs(")\n", file);
+}
+
 /* Some room at both sides, since the frame would hide the marks on it. */
 static void print_range(FILE *file, const struct figure *figure,
                         const struct script *script)
 {
-    double least = (double)INFINITY, largest = (double)-INFINITY;
-    for (size_t i = 0; i < figure->count; i++) {
-        const struct series *series = &figure->series[i];
-        least = fmin(least, series->points[0].x);
-        largest = fmax(largest, series->points[series->count - 1].x);
-    }
+    bool bytes = strcmp(figure->x_name, "bytes") == 0;
+    const struct range range = x_range(figure);
     if (is_logarithmic_x(figure, script))
-        fprintf(file, "set xrange [%g:%g]\n", least / 1.3, largest * 1.3);
-    else if (least < largest)
+        fprintf(file, "set logscale x 2\nset xrange [%g:%g]\n",
+                range.least / 1.3, range.largest * 1.3);
+    else if (range.least < range.largest)
         fputs("set offsets graph 0.03, graph 0.03, 0, 0\n", file);
+    if (bytes && is_logarithmic_x(figure, script))
+        print_sizes(file, &range);
 }
 
 static void print_axes(FILE *file, const struct figure *figure,
                        const struct script *script)
 {
-    bool bytes = strcmp(figure->x_name, "bytes") == 0;
-    if (is_logarithmic_x(figure, script))
-        fputs("set logscale x 2\n", file);
+    print_range(file, figure, script);
     if (!script->linear && !script_any(figure, script_is_negative_y))
         fputs("set logscale y 10\n", file);
-    print_range(file, figure, script);
-    if (bytes)
-        fputs("set format x '%.0b %BB'\nset xtics rotate by -45\n", file);
     fputs("set xlabel ", file);
     script_text(file, script_axis(figure->x_name));
     fputs("\nset ylabel ", file);
