@@ -97,7 +97,8 @@ const char *output_cut(const struct output *output, unsigned column,
                        const char *text, int debt, char out[CUT_BYTES])
 {
     int room = output_room(output);
-    if (room == INT_MAX || common.verbose || is_last_shown(output, column) ||
+    if (room == OUTPUT_UNLIMITED || common.verbose ||
+        is_last_shown(output, column) ||
         output->fields[column].kind != FIELD_TEXT)
         return text;
     int slack = room - output_width(output) - debt;
