@@ -105,8 +105,10 @@ engineer() {
         play "${CC:-cc}" -Wall -Wextra -O2 -o $program "$labs/programs/$program.c" $flags
     done
     play collrun exec -n 4 ./hello
-    if command -v mpirun >/dev/null; then
+    if mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
         play mpirun --allow-run-as-root --oversubscribe -n 4 ./hello
+    elif command -v mpirun >/dev/null; then
+        play mpirun -n 4 ./hello
     fi
     port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
     GW_CONTROLLERS=tcp://127.0.0.1:$port
