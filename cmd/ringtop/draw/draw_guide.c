@@ -54,7 +54,8 @@ static const struct guide pages[PAGES] = {
           {"arrows", "the order of the ring: chunks travel this way"},
           {"c1", "chunk 1 on its way; its place is estimated from usual times"},
           {"2/6", "steps of the op that are done; or the member's state"},
-          {"3>1 c0", "a chunk between members that are not neighbours"},
+          {"3>1 c0",
+           "no edge has room for this chunk, or none leads from 3 to 1"},
           {"node DEAD", "inside: a node that is no longer in the ring"}}},
     [PAGE_CHUNKS] =
         {"Look for the row that falls behind: counts grow along the ring to =.",
