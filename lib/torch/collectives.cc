@@ -11,16 +11,17 @@ namespace gradwire {
 c10::intrusive_ptr<Work>
 GradwireGroup::broadcast(Tensors &tensors, const c10d::BroadcastOptions &o)
 {
-    auto tensor = only(tensors);
+    only(tensors);
     auto root = static_cast<unsigned>(o.rootRank);
+    bool is_root = getRank() == o.rootRank;
     return submit(OpType::BROADCAST, "gradwire:broadcast", tensors, {tensors},
-                  [=](struct gw_comm *comm) {
-                      auto flat = tensor.contiguous();
+                  [=, list = tensors](struct gw_comm *comm, Staging &staging) {
+                      Packed buffer(staging, list, is_root);
                       enum gw_err code =
-                          gw_broadcast(comm, GW_IN_PLACE, flat.data_ptr(),
-                                       bytes_of(flat), GW_U8, root);
-                      if (!flat.is_same(tensor))
-                          tensor.copy_(flat);
+                          gw_broadcast(comm, GW_IN_PLACE, buffer.data(),
+                                       buffer.bytes(), GW_U8, root);
+                      if (!code && !is_root)
+                          buffer.unpack();
                       return code;
                   });
 }
@@ -35,9 +36,10 @@ GradwireGroup::allgather(std::vector<Tensors> &outputs, Tensors &inputs,
                 "gradwire: all-gather needs one output tensor per rank");
     auto list = outputs[0];
     check_alike(list, input);
-    return submit(
-        OpType::ALLGATHER, "gradwire:all_gather", inputs, outputs,
-        [=](struct gw_comm *comm) { return gather_all(comm, input, list); });
+    return submit(OpType::ALLGATHER, "gradwire:all_gather", inputs, outputs,
+                  [=](struct gw_comm *comm, Staging &staging) {
+                      return gather_all(comm, staging, input, list);
+                  });
 }
 
 c10::intrusive_ptr<Work>
@@ -53,20 +55,20 @@ GradwireGroup::allgather_coalesced(std::vector<Tensors> &outputs,
         for (size_t i = 0; i < list.size(); i++)
             check_alike({list[i]}, inputs[i]);
     }
-    auto ins = inputs;
-    auto outs = outputs;
-    return submit(OpType::ALLGATHER_COALESCED, "gradwire:all_gather", inputs,
-                  outputs, [=](struct gw_comm *comm) {
-                      for (size_t i = 0; i < ins.size(); i++) {
-                          Tensors list;
-                          for (const auto &of_rank : outs)
-                              list.push_back(of_rank[i]);
-                          enum gw_err code = gather_all(comm, ins[i], list);
-                          if (code)
-                              return code;
-                      }
-                      return GW_OK;
-                  });
+    return submit(
+        OpType::ALLGATHER_COALESCED, "gradwire:all_gather", inputs, outputs,
+        [inputs, outputs](struct gw_comm *comm, Staging &staging) {
+            Packed in(staging, inputs, true);
+            Tensors all;
+            for (const auto &of_rank : outputs)
+                all.insert(all.end(), of_rank.begin(), of_rank.end());
+            Packed out(staging, all, false);
+            enum gw_err code =
+                gw_allgather(comm, in.data(), out.data(), in.bytes(), GW_U8);
+            if (!code)
+                out.unpack();
+            return code;
+        });
 }
 
 c10::intrusive_ptr<Work>
@@ -78,19 +80,12 @@ GradwireGroup::_allgather_base(at::Tensor &output, at::Tensor &input,
     TORCH_CHECK(output.numel() == input.numel() * getSize() &&
                     output.scalar_type() == input.scalar_type(),
                 "gradwire: the output must have the size of all inputs");
-    auto out = output;
-    auto in = input;
-    return submit(OpType::_ALLGATHER_BASE, "gradwire:_all_gather_base", {input},
-                  {{output}}, [=](struct gw_comm *comm) {
-                      auto flat = in.contiguous();
-                      auto whole = out.contiguous();
-                      enum gw_err code =
-                          gw_allgather(comm, flat.data_ptr(), whole.data_ptr(),
-                                       bytes_of(flat), GW_U8);
-                      if (!whole.is_same(out))
-                          out.copy_(whole);
-                      return code;
-                  });
+    return submit(
+        OpType::_ALLGATHER_BASE, "gradwire:_all_gather_base", {input},
+        {{output}},
+        [in = input, out = output](struct gw_comm *comm, Staging &staging) {
+            return gather_all(comm, staging, in, {out});
+        });
 }
 
 c10::intrusive_ptr<Work> GradwireGroup::gather(std::vector<Tensors> &outputs,
@@ -102,15 +97,14 @@ c10::intrusive_ptr<Work> GradwireGroup::gather(std::vector<Tensors> &outputs,
     bool is_root = getRank() == o.rootRank;
     Tensors list = check_lists(outputs, input, is_root);
     return submit(OpType::GATHER, "gradwire:gather", inputs, outputs,
-                  [=](struct gw_comm *comm) {
-                      auto flat = input.contiguous();
-                      auto whole = is_root ? room_for_all(input) : flat;
-                      enum gw_err code =
-                          gw_gather(comm, flat.data_ptr(),
-                                    is_root ? whole.data_ptr() : nullptr,
-                                    bytes_of(flat), GW_U8, root);
-                      if (is_root && !code)
-                          unflatten(whole, list);
+                  [=](struct gw_comm *comm, Staging &staging) {
+                      Packed in(staging, {input}, true);
+                      Packed out(staging, list, false);
+                      enum gw_err code = gw_gather(
+                          comm, in.data(), is_root ? out.data() : nullptr,
+                          in.bytes(), GW_U8, root);
+                      if (!code && is_root)
+                          out.unpack();
                       return code;
                   });
 }
@@ -123,18 +117,33 @@ c10::intrusive_ptr<Work> GradwireGroup::scatter(Tensors &outputs,
     auto root = static_cast<unsigned>(o.rootRank);
     bool is_root = getRank() == o.rootRank;
     Tensors list = check_lists(inputs, output, is_root);
-    return submit(
-        OpType::SCATTER, "gradwire:scatter", is_root ? list : Tensors(),
-        {outputs}, [=](struct gw_comm *comm) {
-            auto whole = is_root ? flatten(list) : at::Tensor();
-            auto flat = output.contiguous();
-            enum gw_err code =
-                gw_scatter(comm, is_root ? whole.data_ptr() : nullptr,
-                           flat.data_ptr(), bytes_of(flat), GW_U8, root);
-            if (!flat.is_same(output))
-                output.copy_(flat);
-            return code;
-        });
+    return submit(OpType::SCATTER, "gradwire:scatter", list, {outputs},
+                  [=](struct gw_comm *comm, Staging &staging) {
+                      Packed in(staging, list, true);
+                      Packed out(staging, {output}, false);
+                      enum gw_err code =
+                          gw_scatter(comm, is_root ? in.data() : nullptr,
+                                     out.data(), out.bytes(), GW_U8, root);
+                      if (!code)
+                          out.unpack();
+                      return code;
+                  });
+}
+
+/* With the bytes for each rank and from each rank. */
+static enum gw_err exchange(struct gw_comm *comm, Staging &staging,
+                            const Tensors &inputs, const Tensors &outputs,
+                            const std::vector<size_t> &sends,
+                            const std::vector<size_t> &receives)
+{
+    Packed in(staging, inputs, true);
+    Packed out(staging, outputs, false);
+    enum gw_err code =
+        gw_alltoallv(comm, in.data(), sends.data(), nullptr, out.data(),
+                     receives.data(), nullptr, GW_U8);
+    if (!code)
+        out.unpack();
+    return code;
 }
 
 c10::intrusive_ptr<Work> GradwireGroup::alltoall_base(
@@ -143,21 +152,13 @@ c10::intrusive_ptr<Work> GradwireGroup::alltoall_base(
 {
     check_tensor(input);
     check_tensor(output);
-    auto in = input;
-    auto out = output;
     auto sends = split_bytes(input, input_splits);
     auto receives = split_bytes(output, output_splits);
-    return submit(OpType::ALLTOALL_BASE, "gradwire:all_to_all", {input},
-                  {{output}}, [=](struct gw_comm *comm) {
-                      auto flat = in.contiguous();
-                      auto whole = out.contiguous();
-                      enum gw_err code = gw_alltoallv(
-                          comm, flat.data_ptr(), sends.data(), nullptr,
-                          whole.data_ptr(), receives.data(), nullptr, GW_U8);
-                      if (!whole.is_same(out))
-                          out.copy_(whole);
-                      return code;
-                  });
+    return submit(
+        OpType::ALLTOALL_BASE, "gradwire:all_to_all", {input}, {{output}},
+        [=, in = input, out = output](struct gw_comm *comm, Staging &staging) {
+            return exchange(comm, staging, {in}, {out}, sends, receives);
+        });
 }
 
 c10::intrusive_ptr<Work> GradwireGroup::alltoall(Tensors &outputs,
@@ -167,34 +168,26 @@ c10::intrusive_ptr<Work> GradwireGroup::alltoall(Tensors &outputs,
     auto size = static_cast<size_t>(getSize());
     TORCH_CHECK(inputs.size() == size && outputs.size() == size,
                 "gradwire: all-to-all needs one tensor per rank");
-    auto ins = inputs;
-    auto outs = outputs;
+    std::vector<size_t> sends, receives;
+    for (size_t i = 0; i < size; i++) {
+        check_tensor(inputs[i]);
+        check_tensor(outputs[i]);
+        sends.push_back(bytes_of(inputs[i]));
+        receives.push_back(bytes_of(outputs[i]));
+    }
     return submit(OpType::ALLTOALL, "gradwire:all_to_all", inputs, {outputs},
-                  [=](struct gw_comm *comm) {
-                      std::vector<size_t> sends, receives;
-                      for (const auto &t : ins)
-                          sends.push_back(bytes_of(t));
-                      for (const auto &t : outs)
-                          receives.push_back(bytes_of(t));
-                      auto flat = flatten(ins), whole = flatten(outs);
-                      enum gw_err code = gw_alltoallv(
-                          comm, flat.data_ptr(), sends.data(), nullptr,
-                          whole.data_ptr(), receives.data(), nullptr, GW_U8);
-                      if (!code)
-                          unflatten(whole, outs);
-                      return code;
+                  [=, ins = inputs, outs = outputs](struct gw_comm *comm,
+                                                    Staging &staging) {
+                      return exchange(comm, staging, ins, outs, sends,
+                                      receives);
                   });
 }
 
 c10::intrusive_ptr<Work> GradwireGroup::barrier(const c10d::BarrierOptions &)
 {
-    return submit(OpType::BARRIER, "gradwire:barrier", {}, {},
-                  [](struct gw_comm *comm) { return gw_barrier(comm); });
-}
-
-at::Tensor GradwireGroup::room_for_all(const at::Tensor &of_one) const
-{
-    return at::empty({getSize() * of_one.numel()}, of_one.options());
+    return submit(
+        OpType::BARRIER, "gradwire:barrier", {}, {},
+        [](struct gw_comm *comm, Staging &) { return gw_barrier(comm); });
 }
 
 Tensors GradwireGroup::check_lists(const std::vector<Tensors> &lists,
@@ -239,17 +232,16 @@ GradwireGroup::split_bytes(const at::Tensor &tensor,
     return bytes;
 }
 
-enum gw_err GradwireGroup::gather_all(struct gw_comm *comm,
+enum gw_err GradwireGroup::gather_all(struct gw_comm *comm, Staging &staging,
                                       const at::Tensor &input,
                                       const Tensors &list)
 {
-    auto flat = input.contiguous();
-    auto whole = at::empty({static_cast<int64_t>(list.size()) * flat.numel()},
-                           flat.options());
-    enum gw_err code = gw_allgather(comm, flat.data_ptr(), whole.data_ptr(),
-                                    bytes_of(flat), GW_U8);
+    Packed in(staging, {input}, true);
+    Packed out(staging, list, false);
+    enum gw_err code =
+        gw_allgather(comm, in.data(), out.data(), in.bytes(), GW_U8);
     if (!code)
-        unflatten(whole, list);
+        out.unpack();
     return code;
 }
 

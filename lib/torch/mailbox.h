@@ -31,6 +31,10 @@ GW_MUST_CHECK enum gw_err mailbox_open(struct gw_comm *comm,
 /* Fails unfinished messages with GW_ECLOSED, and frees the communicator. */
 void mailbox_close(struct mailbox **mailbox);
 
+/* Fails all messages, on all ranks, and those to come. */
+void mailbox_abort(struct mailbox *mailbox, enum gw_err code,
+                   const char *sentence);
+
 /* The bytes must not change until `done` was called. */
 GW_MUST_CHECK enum gw_err mailbox_send(struct mailbox *mailbox,
                                        const void *data, size_t bytes,

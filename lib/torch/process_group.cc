@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process group itself, its messages, and its monitored barrier.
+ * The process group itself and its messages.
  */
 #include "process_group.h"
 
 #include <pybind11/chrono.h>
-#include <sstream>
 #include <torch/extension.h>
 
 namespace gradwire {
 
 GradwireGroup::GradwireGroup(const Place &place)
-    : ProcessGroup(place.rank, place.size), place_(place),
-      lanes_(std::make_shared<Lanes>())
+    : ProcessGroup(place.rank, place.size), place_(place), lanes_(Lanes::make())
 {
     struct gw_error why = {};
     bool one_host = share_host(place);
@@ -26,6 +24,12 @@ GradwireGroup::GradwireGroup(const Place &place)
     setSequenceNumberForGroup();
 }
 
+static void check_open(const void *queue)
+{
+    TORCH_CHECK(queue, "gradwire: the process group is closed, because the "
+                       "program ends");
+}
+
 const std::string GradwireGroup::getBackendName() const
 {
     return "gradwire";
@@ -36,12 +40,15 @@ c10::intrusive_ptr<Work> GradwireGroup::send(Tensors &tensors, int peer,
 {
     auto tensor = only(tensors);
     auto work = c10::make_intrusive<GradwireWork>(
-        getRank(), OpType::SEND, "gradwire:send",
+        getRank(), OpType::SEND, "gradwire:send", ++messages_,
         c10::optional<Tensors>(tensors), std::vector<Tensors>());
+    work->lanes_ = lanes_;
+    work->message_limit_ = place_.timeout;
     auto message = std::make_unique<Message>();
     message->work = work;
     message->tensor = tensor.contiguous();
     check_peer(peer);
+    check_open(lanes_->messages);
     const at::Tensor &bytes = message->tensor;
     post(mailbox_send(lanes_->messages, bytes.data_ptr(), bytes_of(bytes),
                       static_cast<unsigned>(peer), tag, message_done,
@@ -82,22 +89,49 @@ uint64_t GradwireGroup::getSequenceNumberForGroup()
     return sequence_;
 }
 
+uint64_t GradwireGroup::bytes_sent()
+{
+    auto bytes = std::make_shared<uint64_t>(0);
+    Body read = [=](struct gw_comm *comm, Staging &) {
+        for (unsigned peer = 0; peer < gw_comm_size(comm); peer++) {
+            struct gw_counters counters;
+            gw_comm_counters(comm, peer, &counters);
+            *bytes += counters.bytes_sent;
+        }
+        return GW_OK;
+    };
+    auto work = c10::make_intrusive<GradwireWork>(
+        getRank(), OpType::UNKNOWN, "gradwire:bytes_sent", 0, c10::nullopt,
+        std::vector<Tensors>());
+    enqueue(work, read);
+    work->wait(kNoTimeout);
+    return *bytes;
+}
+
 c10::intrusive_ptr<Work> GradwireGroup::submit(OpType type, const char *title,
                                                const Tensors &inputs,
                                                std::vector<Tensors> outputs,
                                                Body body)
 {
     auto work = c10::make_intrusive<GradwireWork>(
-        getRank(), type, title, c10::optional<Tensors>(inputs),
+        getRank(), type, title, ++calls_, c10::optional<Tensors>(inputs),
         std::move(outputs));
-    work->lanes_ = lanes_;
-    auto queued = std::unique_ptr<Queued>(
-        new Queued{work, std::move(body), at::ThreadLocalState()});
     sequence_++;
-    if (call_queue_submit(lanes_->calls, run_queued, queued.get()))
+    enqueue(work, std::move(body));
+    return work;
+}
+
+void GradwireGroup::enqueue(const c10::intrusive_ptr<GradwireWork> &work,
+                            Body body)
+{
+    work->lanes_ = lanes_;
+    check_open(lanes_->calls);
+    auto queued = std::unique_ptr<Queued>(new Queued{
+        work, std::move(body), lanes_.get(), at::ThreadLocalState(), nullptr});
+    const struct queued_call call = {run_queued, report_queued, queued.get()};
+    if (call_queue_submit(lanes_->calls, &call))
         throw std::bad_alloc();
     queued.release();
-    return work;
 }
 
 void GradwireGroup::post(enum gw_err code, std::unique_ptr<Message> &message)
@@ -121,9 +155,12 @@ c10::intrusive_ptr<Work> GradwireGroup::receive(OpType type, const char *title,
 {
     auto tensor = only(tensors);
     TORCH_CHECK(getSize() > 1, "gradwire: a group of one rank has no peer");
+    check_open(lanes_->messages);
     auto work = c10::make_intrusive<GradwireWork>(
-        getRank(), type, title, c10::optional<Tensors>(tensors),
+        getRank(), type, title, ++messages_, c10::optional<Tensors>(tensors),
         std::vector<Tensors>{tensors});
+    work->lanes_ = lanes_;
+    work->message_limit_ = place_.timeout;
     auto message = std::make_unique<Message>();
     message->work = work;
     message->tensor = tensor.contiguous();
@@ -136,62 +173,12 @@ c10::intrusive_ptr<Work> GradwireGroup::receive(OpType type, const char *title,
     return work;
 }
 
-/* ---- the monitored barrier ---- */
-
-/* Over the store, so that rank 0 can name the ranks that do not come. */
-void GradwireGroup::monitoredBarrier(const c10d::BarrierOptions &o,
-                                     bool all_ranks)
+static uint64_t bytes_sent(const c10::intrusive_ptr<c10d::ProcessGroup> &group)
 {
-    using clock = std::chrono::steady_clock;
-    auto limit = o.timeout == c10d::kUnsetTimeout ? place_.timeout : o.timeout;
-    auto until = clock::now() + limit;
-    std::string key = "gradwire/barrier/" + std::to_string(monitored_++) + "/";
-    auto left = [&] {
-        return std::max(
-            milliseconds(1),
-            std::chrono::duration_cast<milliseconds>(until - clock::now()));
-    };
-    if (getRank() != 0) {
-        place_.store->set(key + std::to_string(getRank()), as_bytes("1"));
-        try {
-            place_.store->wait({key + "end"}, left());
-        } catch (const std::exception &) {
-            TORCH_CHECK(false, "[gradwire] Rank ", getRank(),
-                        " timed out in monitoredBarrier after ", limit.count(),
-                        " ms: rank 0 did not come. Rank ", getRank(),
-                        " successfully reached monitoredBarrier, but received "
-                        "errors while waiting for send/recv from rank 0. "
-                        "Please check rank 0 logs for faulty rank.");
-        }
-        auto text = as_text(place_.store->get(key + "end"));
-        TORCH_CHECK(text.empty(), "[gradwire] Rank ", getRank(),
-                    " successfully reached monitoredBarrier, but received "
-                    "errors while waiting for send/recv from rank 0. Please "
-                    "check rank 0 logs for faulty rank. Rank 0: ",
-                    text);
-        return;
-    }
-    TORCH_CHECK(limit.count() > 0,
-                "[gradwire] Rank 0 timed out in monitoredBarrier after ",
-                limit.count(), " ms");
-    std::vector<int> missing;
-    for (int i = 1; i < getSize() && (missing.empty() || all_ranks); i++) {
-        try {
-            place_.store->wait({key + std::to_string(i)}, left());
-        } catch (const std::exception &) {
-            missing.push_back(i);
-        }
-    }
-    std::ostringstream text;
-    if (!missing.empty()) {
-        text << (missing.size() > 1 || all_ranks ? "Ranks " : "Rank ");
-        for (size_t i = 0; i < missing.size(); i++)
-            text << (i ? ", " : "") << missing[i];
-        text << " failed to pass monitoredBarrier in " << limit.count()
-             << " ms";
-    }
-    place_.store->set(key + "end", as_bytes(text.str()));
-    TORCH_CHECK(missing.empty(), "[gradwire] Rank 0: ", text.str());
+    auto *own = dynamic_cast<GradwireGroup *>(group.get());
+    TORCH_CHECK(own, "gradwire: the group has another backend: ",
+                group->getBackendName());
+    return own->bytes_sent();
 }
 
 static c10::intrusive_ptr<c10d::ProcessGroup>
@@ -209,4 +196,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module)
     module.def("create", &gradwire::create,
                py::call_guard<py::gil_scoped_release>(), py::arg("store"),
                py::arg("rank"), py::arg("size"), py::arg("timeout"));
+    module.def("bytes_sent", &gradwire::bytes_sent,
+               py::call_guard<py::gil_scoped_release>(), py::arg("group"));
+    module.def("close_all", &gradwire::close_all_lanes);
 }

@@ -88,6 +88,10 @@ class GradwireGroup : public c10d::ProcessGroup {
 
     uint64_t getSequenceNumberForGroup() override;
 
+    /* The bytes of this rank's collectives, after those in the queue. It is not
+     * a collective call. */
+    uint64_t bytes_sent();
+
     void monitoredBarrier(const c10d::BarrierOptions &o,
                           bool all_ranks) override;
 
@@ -96,14 +100,14 @@ class GradwireGroup : public c10d::ProcessGroup {
                                     const Tensors &inputs,
                                     std::vector<Tensors> outputs, Body body);
 
+    void enqueue(const c10::intrusive_ptr<GradwireWork> &work, Body body);
+
     void post(enum gw_err code, std::unique_ptr<Message> &message);
 
     void check_peer(int peer) const;
 
     c10::intrusive_ptr<Work> receive(OpType type, const char *title,
                                      Tensors &tensors, int peer, int tag);
-
-    at::Tensor room_for_all(const at::Tensor &of_one) const;
 
     /* The one list of a root's tensors; of others none. */
     Tensors check_lists(const std::vector<Tensors> &lists,
@@ -112,17 +116,19 @@ class GradwireGroup : public c10d::ProcessGroup {
     std::vector<size_t> split_bytes(const at::Tensor &tensor,
                                     const std::vector<int64_t> &splits) const;
 
-    static enum gw_err gather_all(struct gw_comm *comm, const at::Tensor &input,
-                                  const Tensors &list);
+    static enum gw_err gather_all(struct gw_comm *comm, Staging &staging,
+                                  const at::Tensor &input, const Tensors &list);
 
     /* The library has no exclusive or: all values come here, and are combined
      * in the order of ranks. */
-    static enum gw_err reduce_xor(struct gw_comm *comm,
+    static enum gw_err reduce_xor(struct gw_comm *comm, Staging &staging,
                                   const at::Tensor &tensor, bool store);
 
-    static enum gw_err scatter_reduced(struct gw_comm *comm,
-                                       const at::Tensor &whole,
-                                       const at::Tensor &output, ReduceOp op);
+    /* The blocks of all ranks are in `list`, one after another. */
+    c10::intrusive_ptr<Work> scatter_reduced(OpType type, const char *title,
+                                             const Tensors &list,
+                                             const at::Tensor &output,
+                                             ReduceOp op);
 
     /* One call for all tensors, as one vector. */
     c10::intrusive_ptr<Work> allreduce_all(OpType type, const char *title,
@@ -133,6 +139,8 @@ class GradwireGroup : public c10d::ProcessGroup {
     const Place place_;
     std::shared_ptr<Lanes> lanes_;
     std::atomic<uint64_t> sequence_{0};
+    /* For error messages: all ranks make the same calls. */
+    std::atomic<uint64_t> calls_{0}, messages_{0};
     uint64_t monitored_ = 0;
 };
 

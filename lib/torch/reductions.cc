@@ -35,25 +35,25 @@ c10::intrusive_ptr<Work> GradwireGroup::reduce(Tensors &tensors,
                                                const c10d::ReduceOptions &o)
 {
     auto tensor = only(tensors);
-    auto op = o.reduceOp;
     auto root = static_cast<unsigned>(o.rootRank);
     bool is_root = getRank() == o.rootRank;
-    if (op == ReduceOp::BXOR)
+    check_redop(o.reduceOp, tensor);
+    if (o.reduceOp == ReduceOp::BXOR)
         return submit(OpType::REDUCE, "gradwire:reduce", tensors, {tensors},
-                      [=](struct gw_comm *comm) {
-                          return reduce_xor(comm, tensor, is_root);
+                      [=](struct gw_comm *comm, Staging &staging) {
+                          return reduce_xor(comm, staging, tensor, is_root);
                       });
-    auto type = dtype_of(tensor);
-    auto redop = redop_of(op, tensor);
+    auto elements = elements_of({tensor});
+    auto redop = redop_of(o.reduceOp, tensor);
     return submit(OpType::REDUCE, "gradwire:reduce", tensors, {tensors},
-                  [=](struct gw_comm *comm) {
-                      auto flat = tensor.contiguous();
-                      enum gw_err code = gw_reduce(
-                          comm, is_root ? GW_IN_PLACE : flat.data_ptr(),
-                          is_root ? flat.data_ptr() : nullptr,
-                          static_cast<size_t>(flat.numel()), type, redop, root);
-                      if (is_root && !flat.is_same(tensor))
-                          tensor.copy_(flat);
+                  [=](struct gw_comm *comm, Staging &staging) {
+                      Packed buffer(staging, {tensor}, true);
+                      enum gw_err code =
+                          gw_reduce(comm, is_root ? GW_IN_PLACE : buffer.data(),
+                                    is_root ? buffer.data() : nullptr,
+                                    elements.count, elements.type, redop, root);
+                      if (!code && is_root)
+                          buffer.unpack();
                       return code;
                   });
 }
@@ -64,11 +64,8 @@ GradwireGroup::reduce_scatter(Tensors &outputs, std::vector<Tensors> &inputs,
 {
     auto output = only(outputs);
     Tensors list = check_lists(inputs, output, true);
-    auto op = o.reduceOp;
-    return submit(OpType::REDUCE_SCATTER, "gradwire:reduce_scatter", list,
-                  {outputs}, [=](struct gw_comm *comm) {
-                      return scatter_reduced(comm, flatten(list), output, op);
-                  });
+    return scatter_reduced(OpType::REDUCE_SCATTER, "gradwire:reduce_scatter",
+                           list, output, o.reduceOp);
 }
 
 c10::intrusive_ptr<Work>
@@ -80,24 +77,18 @@ GradwireGroup::_reduce_scatter_base(at::Tensor &output, at::Tensor &input,
     TORCH_CHECK(input.numel() == output.numel() * getSize() &&
                     output.scalar_type() == input.scalar_type(),
                 "gradwire: the input must have the size of all outputs");
-    auto in = input;
-    auto out = output;
-    auto op = o.reduceOp;
-    return submit(OpType::_REDUCE_SCATTER_BASE, "gradwire:_reduce_scatter_base",
-                  {input}, {{output}}, [=](struct gw_comm *comm) {
-                      return scatter_reduced(comm, in.contiguous(), out, op);
-                  });
+    return scatter_reduced(OpType::_REDUCE_SCATTER_BASE,
+                           "gradwire:_reduce_scatter_base", {input}, output,
+                           o.reduceOp);
 }
 
-enum gw_err GradwireGroup::reduce_xor(struct gw_comm *comm,
+enum gw_err GradwireGroup::reduce_xor(struct gw_comm *comm, Staging &staging,
                                       const at::Tensor &tensor, bool store)
 {
-    TORCH_CHECK(at::isIntegralType(tensor.scalar_type(), true),
-                "gradwire: a bitwise reduction needs integers");
     Tensors list;
     for (unsigned i = 0; i < gw_comm_size(comm); i++)
         list.push_back(at::empty_like(tensor));
-    enum gw_err code = gather_all(comm, tensor, list);
+    enum gw_err code = gather_all(comm, staging, tensor, list);
     if (code || !store)
         return code;
     for (size_t i = 1; i < list.size(); i++)
@@ -106,18 +97,24 @@ enum gw_err GradwireGroup::reduce_xor(struct gw_comm *comm,
     return GW_OK;
 }
 
-enum gw_err GradwireGroup::scatter_reduced(struct gw_comm *comm,
-                                           const at::Tensor &whole,
-                                           const at::Tensor &output,
-                                           ReduceOp op)
+c10::intrusive_ptr<Work>
+GradwireGroup::scatter_reduced(OpType type, const char *title,
+                               const Tensors &list, const at::Tensor &output,
+                               ReduceOp op)
 {
-    auto flat = output.contiguous();
-    enum gw_err code = gw_reduce_scatter(
-        comm, whole.data_ptr(), flat.data_ptr(),
-        static_cast<size_t>(flat.numel()), dtype_of(flat), redop_of(op, flat));
-    if (!flat.is_same(output))
-        output.copy_(flat);
-    return code;
+    auto elements = elements_of({output});
+    auto redop = redop_of(op, output);
+    return submit(type, title, list, {{output}},
+                  [=](struct gw_comm *comm, Staging &staging) {
+                      Packed in(staging, list, true);
+                      Packed out(staging, {output}, false);
+                      enum gw_err code = gw_reduce_scatter(
+                          comm, in.data(), out.data(), elements.count,
+                          elements.type, redop);
+                      if (!code)
+                          out.unpack();
+                      return code;
+                  });
 }
 
 c10::intrusive_ptr<Work> GradwireGroup::allreduce_all(OpType type,
@@ -127,27 +124,27 @@ c10::intrusive_ptr<Work> GradwireGroup::allreduce_all(OpType type,
 {
     for (const auto &t : tensors)
         check_tensor(t);
-    auto list = tensors;
+    check_redop(op, tensors[0]);
     if (op == ReduceOp::BXOR)
         return submit(type, title, tensors, {tensors},
-                      [=](struct gw_comm *comm) {
+                      [list = tensors](struct gw_comm *comm, Staging &staging) {
                           enum gw_err code = GW_OK;
                           for (size_t i = 0; i < list.size() && !code; i++)
-                              code = reduce_xor(comm, list[i], true);
+                              code = reduce_xor(comm, staging, list[i], true);
                           return code;
                       });
-    auto dtype = dtype_of(tensors[0]);
+    auto elements = elements_of(tensors);
     auto redop = redop_of(op, tensors[0]);
-    return submit(type, title, tensors, {tensors}, [=](struct gw_comm *comm) {
-        bool direct = list.size() == 1 && list[0].is_contiguous();
-        auto flat = direct ? list[0] : flatten(list);
-        enum gw_err code =
-            gw_allreduce(comm, GW_IN_PLACE, flat.data_ptr(),
-                         static_cast<size_t>(flat.numel()), dtype, redop);
-        if (!code && !direct)
-            unflatten(flat, list);
-        return code;
-    });
+    return submit(type, title, tensors, {tensors},
+                  [=, list = tensors](struct gw_comm *comm, Staging &staging) {
+                      Packed buffer(staging, list, true);
+                      enum gw_err code =
+                          gw_allreduce(comm, GW_IN_PLACE, buffer.data(),
+                                       elements.count, elements.type, redop);
+                      if (!code)
+                          buffer.unpack();
+                      return code;
+                  });
 }
 
 /* Indices and values of all ranks, padded to the longest, then added. */
@@ -200,9 +197,10 @@ c10::intrusive_ptr<c10d::Work> GradwireGroup::allreduce_sparse(Tensors &tensors,
     TORCH_CHECK(op == ReduceOp::SUM,
                 "gradwire: sparse tensors can only be summed");
     auto tensor = tensors[0];
-    return submit(
-        OpType::ALLREDUCE, "gradwire:sparse_all_reduce", tensors, {tensors},
-        [=](struct gw_comm *comm) { return add_sparse(comm, tensor); });
+    return submit(OpType::ALLREDUCE, "gradwire:sparse_all_reduce", tensors,
+                  {tensors}, [=](struct gw_comm *comm, Staging &) {
+                      return add_sparse(comm, tensor);
+                  });
 }
 
 } // namespace gradwire

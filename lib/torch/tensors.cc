@@ -8,29 +8,33 @@
 
 namespace gradwire {
 
-std::string sentence_of(enum gw_err code, const std::string &text)
+std::string sentence_of(enum gw_err code, const std::string &operation,
+                        const std::string &text)
 {
     const char *kind = code == GW_ETIMEOUT ? "Timed out "
                        : code == GW_ELOST || code == GW_ECLOSED
                            ? "connection closed by "
                              "a rank "
                            : "";
-    return std::string("gradwire: ") + kind + "(" + gw_err_name(code) +
+    return "gradwire: " + operation + ": " + kind + "(" + gw_err_name(code) +
            "): " + text;
 }
 
 void check(enum gw_err code, const struct gw_error &why)
 {
     if (code)
-        throw std::runtime_error(sentence_of(code, why.text));
+        throw std::runtime_error(
+            sentence_of(code, "opening a process group", why.text));
 }
 
-enum gw_dtype dtype_of(const at::Tensor &tensor)
+static enum gw_dtype dtype_of(const at::Tensor &tensor)
 {
     switch (tensor.scalar_type()) {
     case at::kFloat:
+    case at::kComplexFloat:
         return GW_F32;
     case at::kDouble:
+    case at::kComplexDouble:
         return GW_F64;
     case at::kHalf:
         return GW_F16;
@@ -53,14 +57,33 @@ enum gw_dtype dtype_of(const at::Tensor &tensor)
     }
 }
 
+Elements elements_of(const Tensors &tensors)
+{
+    Elements elements = {dtype_of(tensors[0]), 0};
+    for (const auto &t : tensors)
+        elements.count += static_cast<size_t>(t.numel());
+    if (tensors[0].is_complex())
+        elements.count *= 2;
+    return elements;
+}
+
+void check_redop(const ReduceOp &op, const at::Tensor &tensor)
+{
+    bool is_bitwise =
+        op == ReduceOp::BAND || op == ReduceOp::BOR || op == ReduceOp::BXOR;
+    TORCH_CHECK(!is_bitwise || at::isIntegralType(tensor.scalar_type(), true),
+                "gradwire: a bitwise reduction needs integers, not ",
+                tensor.scalar_type());
+    TORCH_CHECK(!tensor.is_complex() || op == ReduceOp::SUM ||
+                    op == ReduceOp::AVG,
+                "gradwire: complex numbers can only be added, not reduced "
+                "otherwise");
+}
+
 enum gw_redop redop_of(const ReduceOp &op, const at::Tensor &tensor)
 {
     bool is_bool = tensor.scalar_type() == at::kBool;
-    bool is_whole = at::isIntegralType(tensor.scalar_type(), true);
-    TORCH_CHECK(is_whole || (op != ReduceOp::BAND && op != ReduceOp::BOR &&
-                             op != ReduceOp::BXOR),
-                "gradwire: a bitwise reduction needs integers, not ",
-                tensor.scalar_type());
+    check_redop(op, tensor);
     switch (static_cast<ReduceOp::RedOpType>(op)) {
     case ReduceOp::SUM:
         return is_bool ? GW_LOR : GW_SUM;
@@ -101,23 +124,6 @@ const at::Tensor &only(const Tensors &tensors)
 size_t bytes_of(const at::Tensor &tensor)
 {
     return static_cast<size_t>(tensor.nbytes());
-}
-
-at::Tensor flatten(const Tensors &tensors)
-{
-    Tensors flat;
-    for (const auto &t : tensors)
-        flat.push_back(t.contiguous().view({-1}));
-    return flat.empty() ? at::empty({0}) : at::cat(flat);
-}
-
-void unflatten(const at::Tensor &flat, const Tensors &tensors)
-{
-    int64_t at = 0;
-    for (const auto &t : tensors) {
-        t.copy_(flat.narrow(0, at, t.numel()).view(t.sizes()));
-        at += t.numel();
-    }
 }
 
 void check_alike(const Tensors &tensors, const at::Tensor &model)

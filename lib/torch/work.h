@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * One operation of the process group, which a user waits for, and the two queues
- * in which operations are.
+ * One operation of the process group, which a user waits for.
  */
 #ifndef TORCH_WORK_H
 #define TORCH_WORK_H
 
-#include "call_queue.h"
-#include "mailbox.h"
+#include "lanes.h"
 #include "tensors.h"
 
 #include <ATen/ThreadLocalState.h>
@@ -20,24 +18,13 @@ namespace gradwire {
 using c10d::OpType;
 using std::chrono::milliseconds;
 
-/* The queues of calls and messages of a group; each unfinished work that
- * waits holds it. */
-struct Lanes {
-    struct call_queue *calls = nullptr;
-    struct mailbox *messages = nullptr;
-    ~Lanes()
-    {
-        call_queue_close(&calls);
-        mailbox_close(&messages);
-    }
-};
-
 class GradwireWork : public c10d::Work {
   public:
-    GradwireWork(int rank, OpType type, const char *title,
+    GradwireWork(int rank, OpType type, const char *title, uint64_t number,
                  const c10::optional<Tensors> &inputs,
                  std::vector<Tensors> outputs)
-        : Work(rank, type, title, inputs), outputs_(std::move(outputs)),
+        : Work(rank, type, title, inputs), title_(title), number_(number),
+          outputs_(std::move(outputs)),
           future_(c10::make_intrusive<at::ivalue::Future>(
               outputs_.size() > 1
                   ? c10::ListType::create(
@@ -63,50 +50,42 @@ class GradwireWork : public c10d::Work {
         return source_;
     }
 
-    /* The thread that waits runs the calls itself. */
-    bool wait(milliseconds timeout) override
-    {
-        if (timeout.count() <= 0)
-            if (auto lanes = lanes_.lock())
-                while (!isCompleted() && call_queue_run_one(lanes->calls))
-                    ;
-        return Work::wait(timeout);
-    }
+    bool wait(milliseconds timeout) override;
 
-    void end(std::exception_ptr exception, int source = -1)
-    {
-        source_ = source;
-        if (exception)
-            future_->setError(exception);
-        else
-            future_->markCompleted(outputs_.empty() ? at::IValue(Tensors())
-                                   : outputs_.size() > 1
-                                       ? at::IValue(outputs_)
-                                       : at::IValue(outputs_[0]));
-        finish(exception);
-    }
+    void end(std::exception_ptr exception, int source = -1);
 
-    std::weak_ptr<Lanes> lanes_; /* of collectives only */
+    /* For error messages: "rank 1, all_reduce, call 17". */
+    std::string name() const;
+
+    std::weak_ptr<Lanes> lanes_;
+    milliseconds message_limit_{0}; /* of messages: of a wait without a limit */
 
   private:
+    void wait_for_message(milliseconds limit);
+
+    const char *title_;
+    uint64_t number_;
     std::vector<Tensors> outputs_;
     c10::intrusive_ptr<at::ivalue::Future> future_;
     int source_ = -1;
 };
 
 /* The call of a collective on the communicator. */
-using Body = std::function<enum gw_err(struct gw_comm *)>;
+using Body = std::function<enum gw_err(struct gw_comm *, Staging &)>;
 
 /* One collective in the queue. */
 struct Queued {
     c10::intrusive_ptr<GradwireWork> work;
     Body body;
+    Lanes *lanes;
     at::ThreadLocalState state; /* of the thread that made the call */
+    std::exception_ptr exception;
 };
 
-/* Runs it and ends its work: a queued_call; `context` is a Queued, which is
- * freed. */
+/* The functions of its queued_call; `context` is the Queued. The second one ends
+ * its work, and frees it. */
 void run_queued(void *context, struct gw_comm *comm);
+void report_queued(void *context);
 
 /* One message; the tensor may be a contiguous copy of the user's. */
 struct Message {

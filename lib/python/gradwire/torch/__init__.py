@@ -11,9 +11,12 @@ memory. $GW_WIRE forces a wire; between hosts $GW_INTERFACE is the address of th
 host, and $GRADWIRE_KEY a key file (gradwire-coll(3)).
 
 A rank that is lost, late, or calls something else is a RuntimeError on all ranks,
-which names the rank and the call.
+which names the rank, the operation and the number of the call.
+
+gradwire.torch.hooks has communication hooks that compress gradients.
 """
 
+import atexit
 import os
 from functools import lru_cache
 from importlib.machinery import ExtensionFileLoader
@@ -45,6 +48,7 @@ def _load_extension():
     spec = spec_from_file_location("_torch", path, loader=ExtensionFileLoader("_torch", path))
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
+    atexit.register(module.close_all)
     return module
 
 
@@ -66,6 +70,12 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
         return
     timeout = timeout or distributed_c10d.default_pg_timeout
     group.monitored_barrier(timeout, wait_all_ranks=wait_all_ranks)
+
+
+def bytes_sent(group=None):
+    """The bytes that this rank has sent in collectives of the group, after those that
+    are in progress. Messages do not count. It is not a collective call."""
+    return _load_extension().bytes_sent(group or distributed.group.WORLD)
 
 
 distributed.Backend.register_backend("gradwire", _create)
