@@ -298,6 +298,13 @@ check-torch:
 		PYTHON=$(PYTHON) tests/torch/check.sh $(B); \
 	else echo "check-torch: skipped, not all that it needs can be had here"; fi
 
+# The backend and Gloo in turn, 2 and 4 ranks, in shared memory and over tcp.
+.PHONY: bench-torch
+#: bench-torch       compare the backend of torch.distributed with Gloo
+bench-torch: all torch
+	@for wire in shm tcp; do GRADWIRE_LIBRARY=$(B)/libgradwire.so GRADWIRE_TORCH=$(B)/torch/_torch.so \
+		PYTHONPATH=lib/python $(PYTHON) tests/bench/torch_speed.py --wire $$wire || exit; done
+
 # With less optimisation compilers print false warnings.
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@
 #:
@@ -401,6 +408,7 @@ INSTALLED = $(call to,$(TOOLS:%=$(B)/%),$(PREFIX)/bin,755) \
 	$(foreach s,1 3 5 7,$(call to,$(wildcard man/*.$(s)),$(SHARE)/man/man$(s),644)) \
 	$(call to,$(wildcard lib/python/gradwire/*.py lib/python/gradwire/py.typed),$(PYTHONDIR)/gradwire,644) \
 	$(call to,$(wildcard lib/python/gradwire/torch/*.py),$(PYTHONDIR)/gradwire/torch,644) \
+	$(call to,$(wildcard $(B)/torch/_torch.so),$(PYTHONDIR)/gradwire/torch,755) \
 	$(call to,$(TOOLS:%=$(B)/completion/%),$(SHARE)/bash-completion/completions,644) \
 	$(call to,$(wildcard labs/plans/*.plan labs/plans/*.pipe),$(SHARE)/gradwire/plans,644) \
 	$(call to,$(wildcard labs/nets/*.net),$(SHARE)/gradwire/nets,644) \

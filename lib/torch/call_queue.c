@@ -89,11 +89,11 @@ static void wait_a_while(struct call_queue *q)
  * one. */
 static bool await_entry(struct call_queue *q, bool busy)
 {
-    bool looked = false;
+    bool polled = false;
     pthread_mutex_lock(&q->lock);
     q->reporting = false;
     while ((!q->first || busy) && !q->shutting_down) {
-        looked = q->polls = busy || gw_now_ns() < q->polls_until_ns;
+        polled = q->polls = busy || gw_now_ns() < q->polls_until_ns;
         if (q->polls)
             wait_a_while(q);
         else
@@ -101,7 +101,7 @@ static bool await_entry(struct call_queue *q, bool busy)
         busy = false;
     }
     q->polls = false;
-    if (looked)
+    if (polled)
         q->polls_until_ns = 0;
     bool open = !q->shutting_down;
     pthread_mutex_unlock(&q->lock);

@@ -4,7 +4,7 @@
  */
 #include "process_group.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace gradwire {
 
@@ -85,6 +85,25 @@ GradwireGroup::_allgather_base(at::Tensor &output, at::Tensor &input,
         {{output}},
         [in = input, out = output](struct gw_comm *comm, Staging &staging) {
             return gather_all(comm, staging, in, {out});
+        });
+}
+
+c10::intrusive_ptr<Work> GradwireGroup::allgather_into_tensor_coalesced(
+    Tensors &outputs, Tensors &inputs, const c10d::AllgatherOptions &)
+{
+    TORCH_CHECK(outputs.size() == inputs.size(),
+                "gradwire: as many outputs as inputs");
+    for (size_t i = 0; i < inputs.size(); i++)
+        TORCH_CHECK(outputs[i].nbytes() == inputs[i].nbytes() * getSize(),
+                    "gradwire: an output must have the size of all inputs");
+    return submit(
+        OpType::_ALLGATHER_BASE, "gradwire:all_gather_into_tensor_coalesced",
+        inputs, {outputs},
+        [ins = inputs, outs = outputs](struct gw_comm *comm, Staging &staging) {
+            enum gw_err code = GW_OK;
+            for (size_t i = 0; i < ins.size() && !code; i++)
+                code = gather_all(comm, staging, ins[i], {outs[i]});
+            return code;
         });
 }
 

@@ -5,7 +5,7 @@
 #include "lanes.h"
 
 #include <mutex>
-#include <torch/extension.h>
+#include <torch/csrc/utils/pybind.h>
 #include <vector>
 
 namespace gradwire {

@@ -26,7 +26,7 @@ struct Lanes {
 
     static std::shared_ptr<Lanes> make();
     ~Lanes();
-    /* Ends what has not begun; the queues are NULL from here on. */
+    /* Ends unfinished operations; the queues are NULL from here on. */
     void close();
 };
 

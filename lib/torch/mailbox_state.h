@@ -21,7 +21,7 @@ struct source {
 struct mailbox {
     struct gw_comm *comm;
     pthread_t thread;
-    pthread_mutex_t lock; /* of what is submitted, abort and shutting_down */
+    pthread_mutex_t lock; /* of the submitted lists, abort, shutting_down */
     pthread_cond_t filled;
     struct message_list submitted_sends, submitted_receives;
     struct gw_error abort; /* of mailbox_abort */

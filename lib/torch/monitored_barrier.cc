@@ -7,8 +7,8 @@
  */
 #include "process_group.h"
 
+#include <ATen/ATen.h>
 #include <sstream>
-#include <torch/torch.h>
 
 namespace gradwire {
 

@@ -10,7 +10,7 @@
 namespace gradwire {
 
 GradwireGroup::GradwireGroup(const Place &place)
-    : ProcessGroup(place.rank, place.size), place_(place), lanes_(Lanes::make())
+    : Generation(place.rank, place.size), place_(place), lanes_(Lanes::make())
 {
     struct gw_error why = {};
     bool one_host = share_host(place);
@@ -21,7 +21,7 @@ GradwireGroup::GradwireGroup(const Place &place)
             connect(place, "messages", one_host, milliseconds::max());
         check(mailbox_open(messages, &lanes_->messages, &why), why);
     }
-    setSequenceNumberForGroup();
+    GradwireGroup::setSequenceNumberForGroup();
 }
 
 static void check_open(const void *queue)
@@ -173,7 +173,7 @@ c10::intrusive_ptr<Work> GradwireGroup::receive(OpType type, const char *title,
     return work;
 }
 
-static uint64_t bytes_sent(const c10::intrusive_ptr<c10d::ProcessGroup> &group)
+static uint64_t bytes_sent(const c10::intrusive_ptr<Generation> &group)
 {
     auto *own = dynamic_cast<GradwireGroup *>(group.get());
     TORCH_CHECK(own, "gradwire: the group has another backend: ",
@@ -181,7 +181,7 @@ static uint64_t bytes_sent(const c10::intrusive_ptr<c10d::ProcessGroup> &group)
     return own->bytes_sent();
 }
 
-static c10::intrusive_ptr<c10d::ProcessGroup>
+static c10::intrusive_ptr<Generation>
 create(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,
        const std::chrono::duration<float> &timeout)
 {

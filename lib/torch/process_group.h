@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The backend "gradwire" of torch.distributed for PyTorch 1.13: a
- * c10d::ProcessGroup on two communicators. Collectives run in the order of
+ * The backend "gradwire" of torch.distributed, on two communicators. Collectives run in the order of
  * submission on the first one (call_queue.h); messages with tags travel on the
  * second one (mailbox.h).
  *
@@ -11,6 +10,7 @@
 #ifndef TORCH_PROCESS_GROUP_H
 #define TORCH_PROCESS_GROUP_H
 
+#include "generation.h"
 #include "rendezvous.h"
 #include "work.h"
 
@@ -20,7 +20,7 @@ namespace gradwire {
 
 using c10d::Work;
 
-class GradwireGroup : public c10d::ProcessGroup {
+class GradwireGroup : public Generation {
   public:
     explicit GradwireGroup(const Place &place);
 
@@ -51,6 +51,11 @@ class GradwireGroup : public c10d::ProcessGroup {
     _allgather_base(at::Tensor &output, at::Tensor &input,
                     const c10d::AllgatherOptions &) override;
 
+    /* Of 2.0. */
+    c10::intrusive_ptr<Work>
+    allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inputs,
+                                    const c10d::AllgatherOptions &o);
+
     c10::intrusive_ptr<Work> gather(std::vector<Tensors> &outputs,
                                     Tensors &inputs,
                                     const c10d::GatherOptions &o) override;
@@ -66,6 +71,11 @@ class GradwireGroup : public c10d::ProcessGroup {
     c10::intrusive_ptr<Work>
     _reduce_scatter_base(at::Tensor &output, at::Tensor &input,
                          const c10d::ReduceScatterOptions &o) override;
+
+    /* Of 2.0. */
+    c10::intrusive_ptr<Work>
+    reduce_scatter_tensor_coalesced(Tensors &outputs, Tensors &inputs,
+                                    const c10d::ReduceScatterOptions &o);
 
     c10::intrusive_ptr<Work>
     alltoall_base(at::Tensor &output, at::Tensor &input,
@@ -123,6 +133,10 @@ class GradwireGroup : public c10d::ProcessGroup {
      * in the order of ranks. */
     static enum gw_err reduce_xor(struct gw_comm *comm, Staging &staging,
                                   const at::Tensor &tensor, bool store);
+
+    static enum gw_err scatter_blocks(struct gw_comm *comm, Staging &staging,
+                                      const Tensors &list,
+                                      const at::Tensor &output, ReduceOp op);
 
     /* The blocks of all ranks are in `list`, one after another. */
     c10::intrusive_ptr<Work> scatter_reduced(OpType type, const char *title,

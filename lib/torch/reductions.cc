@@ -4,7 +4,7 @@
  */
 #include "process_group.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace gradwire {
 
@@ -97,22 +97,49 @@ enum gw_err GradwireGroup::reduce_xor(struct gw_comm *comm, Staging &staging,
     return GW_OK;
 }
 
+enum gw_err GradwireGroup::scatter_blocks(struct gw_comm *comm,
+                                          Staging &staging, const Tensors &list,
+                                          const at::Tensor &output, ReduceOp op)
+{
+    auto elements = elements_of({output});
+    Packed in(staging, list, true);
+    Packed out(staging, {output}, false);
+    enum gw_err code =
+        gw_reduce_scatter(comm, in.data(), out.data(), elements.count,
+                          elements.type, redop_of(op, output));
+    if (!code)
+        out.unpack();
+    return code;
+}
+
 c10::intrusive_ptr<Work>
 GradwireGroup::scatter_reduced(OpType type, const char *title,
                                const Tensors &list, const at::Tensor &output,
                                ReduceOp op)
 {
-    auto elements = elements_of({output});
-    auto redop = redop_of(op, output);
+    elements_of({output});
+    redop_of(op, output);
     return submit(type, title, list, {{output}},
                   [=](struct gw_comm *comm, Staging &staging) {
-                      Packed in(staging, list, true);
-                      Packed out(staging, {output}, false);
-                      enum gw_err code = gw_reduce_scatter(
-                          comm, in.data(), out.data(), elements.count,
-                          elements.type, redop);
-                      if (!code)
-                          out.unpack();
+                      return scatter_blocks(comm, staging, list, output, op);
+                  });
+}
+
+c10::intrusive_ptr<Work> GradwireGroup::reduce_scatter_tensor_coalesced(
+    Tensors &outputs, Tensors &inputs, const c10d::ReduceScatterOptions &o)
+{
+    TORCH_CHECK(outputs.size() == inputs.size(),
+                "gradwire: as many outputs as inputs");
+    for (const auto &t : outputs)
+        redop_of(o.reduceOp, t);
+    return submit(OpType::_REDUCE_SCATTER_BASE,
+                  "gradwire:reduce_scatter_tensor_coalesced", inputs, {outputs},
+                  [=, ins = inputs, outs = outputs,
+                   op = o.reduceOp](struct gw_comm *comm, Staging &staging) {
+                      enum gw_err code = GW_OK;
+                      for (size_t i = 0; i < ins.size() && !code; i++)
+                          code = scatter_blocks(comm, staging, {ins[i]},
+                                                outs[i], op);
                       return code;
                   });
 }

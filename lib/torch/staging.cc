@@ -4,8 +4,8 @@
  */
 #include "staging.h"
 
+#include <ATen/ATen.h>
 #include <cstring>
-#include <torch/torch.h>
 
 namespace gradwire {
 
@@ -58,7 +58,7 @@ void Staging::begin()
     bytes_ = memory_ ? room : 0;
 }
 
-/* What is missing is counted, too, so that the next call finds it. */
+/* Missing memory is counted, too, so that the next call finds it. */
 void *Staging::take(size_t bytes)
 {
     size_t at = taken_;

@@ -4,7 +4,7 @@
  */
 #include "tensors.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace gradwire {
 

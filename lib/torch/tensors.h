@@ -9,7 +9,7 @@
 #include <gradwire/coll.h>
 
 #include <string>
-#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Types.hpp>
 #include <vector>
 
 namespace gradwire {

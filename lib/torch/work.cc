@@ -4,7 +4,7 @@
  */
 #include "work.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace gradwire {
 

@@ -31,6 +31,25 @@ def test_a_killed_rank_is_named_on_all_ranks(outcomes):
         assert found[rank].at - begin < SOON + 5
 
 
+def test_a_rank_killed_in_the_backward_pass_ends_the_training_of_all(outcomes):
+    def train(rank):
+        torch.manual_seed(0)
+        model = torch.nn.parallel.DistributedDataParallel(
+            torch.nn.Sequential(*[torch.nn.Linear(100, 100) for _ in range(5)]),
+            bucket_cap_mb=0.05)
+        for step in range(50):
+            if step == 5 and rank == 0:
+                next(model.parameters()).register_hook(
+                    lambda gradient: os.kill(os.getpid(), signal.SIGKILL))
+            model(torch.ones(4, 100)).sum().backward()
+
+    found = outcomes(3, train)
+    assert found[0].state == "died"
+    for outcome in found[1:]:
+        assert outcome.state == "error"
+        assert "rank 0 (pid " in outcome.value and "all_reduce, call " in outcome.value
+
+
 def test_a_different_operation_is_named_on_all_ranks(outcomes):
     def run(rank):
         tensor = torch.ones(1000)

@@ -75,8 +75,14 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
 def bytes_sent(group=None):
     """The bytes that this rank has sent in collectives of the group, after those that
     are in progress. Messages do not count. It is not a collective call."""
-    return _load_extension().bytes_sent(group or distributed.group.WORLD)
+    group = group or distributed.group.WORLD
+    if _HAS_DEVICES:
+        group = group._get_backend(torch.device("cpu"))
+    return _load_extension().bytes_sent(group)
 
 
-distributed.Backend.register_backend("gradwire", _create)
+# From 2.0 on a process group has one backend per kind of device.
+_HAS_DEVICES = int(torch.__version__.split(".")[0]) >= 2
+_devices = {"devices": ["cpu"]} if _HAS_DEVICES else {}
+distributed.Backend.register_backend("gradwire", _create, **_devices)
 distributed_c10d.monitored_barrier = distributed.monitored_barrier = monitored_barrier
