@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * See call_queue.h. `turn` is held by the thread that runs a call, and orders
- * the removal from the list and the run. `lock` protects the list and the times,
- * and is never held during a call.
+ * the removal from the list and the run. `lock` protects the list and the
+ * times, and is never held during a call.
  *
  * While callers run their calls themselves, the queue's first thread is not
- * woken for each call: it looks at the list now and then, and leaves a call to a
- * thread that has begun to run one. If it finds a call that no caller has taken,
- * it asks to be woken again.
+ * woken for each call: it looks at the list now and then, and leaves a call to
+ * a thread that has begun to run one. If it finds a call that no caller has
+ * taken, it asks to be woken again.
  */
 #include "call_queue.h"
 

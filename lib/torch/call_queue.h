@@ -6,10 +6,10 @@
  * overlaps with computation. A thread that waits for a call runs calls itself
  * instead of sleeping, which saves two changes of threads per call.
  *
- * The report of a call's result may wait for a later call: PyTorch runs callbacks
- * in it, and a callback may need another collective. So results are reported
- * while the next call may run, and the queue has a second thread for the calls
- * that come while the first one reports.
+ * The report of a call's result may wait for a later call: PyTorch runs
+ * callbacks in it, and a callback may need another collective. So results are
+ * reported while the next call may run, and the queue has a second thread for
+ * the calls that come while the first one reports.
  */
 #ifndef TORCH_CALL_QUEUE_H
 #define TORCH_CALL_QUEUE_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The generations of PyTorch's interface for backends. Up to 1.13 a backend is a
- * c10d::ProcessGroup; from 2.0 on a process group has one c10d::Backend per kind
- * of device, with the same functions. Those that only 2.0 has are declared for
- * both, without `override`.
+ * The generations of PyTorch's interface for backends. Up to 1.13 a backend is
+ * a c10d::ProcessGroup; from 2.0 on a process group has one c10d::Backend per
+ * kind of device, with the same functions. Those that only 2.0 has are declared
+ * for both, without `override`.
  *
- * 1.13 is built and tested. 2.0 is written after PyTorch's headers, and has not been
- * compiled.
+ * 1.13 is built and tested. 2.0 is written after PyTorch's headers, and has not
+ * been compiled.
  */
 #ifndef TORCH_GENERATION_H
 #define TORCH_GENERATION_H

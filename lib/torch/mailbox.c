@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * See mailbox.h. One thread makes all calls on the communicator
- * (mailbox_move.c). It sleeps while nothing is asked for; otherwise it tests its
- * requests, and pauses longer the longer nothing has moved.
+ * (mailbox_move.c). It sleeps while nothing is asked for; otherwise it tests
+ * its requests, and pauses longer the longer nothing has moved.
  */
 #include "mailbox_state.h"
 

@@ -3,11 +3,11 @@
  * How the messages of a mailbox move.
  *
  *     receive posted -> header of its source requested -> header here
- *         -> bytes requested, into the buffer of the first receive that matches,
- *            else into memory of the mailbox -> done
+ *         -> bytes requested, into the buffer of the first receive that
+ *            matches, else into memory of the mailbox -> done
  *
- * A rank that leaves sends a last header. Without it a rank that has requested a
- * header, because it receives from any source, would take the end of the
+ * A rank that leaves sends a last header. Without it a rank that has requested
+ * a header, because it receives from any source, would take the end of the
  * communicator for a loss.
  */
 #include "mailbox_state.h"

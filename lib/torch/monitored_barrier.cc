@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitored barrier, over the store, so that rank 0 can name the ranks that do
- * not come. Each rank sets a key; rank 0 waits for all of them, and answers.
+ * The monitored barrier, over the store, so that rank 0 can name the ranks that
+ * do not come. Each rank sets a key; rank 0 waits for all of them, and answers.
  *
  * The words of the errors are those of Gloo, for which PyTorch's users search.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The backend "gradwire" of torch.distributed, on two communicators. Collectives run in the order of
- * submission on the first one (call_queue.h); messages with tags travel on the
- * second one (mailbox.h).
+ * The backend "gradwire" of torch.distributed, on two communicators.
+ * Collectives run in the order of submission on the first one (call_queue.h);
+ * messages with tags travel on the second one (mailbox.h).
  *
- * A tensor that is not contiguous is copied before and after a call; all others
- * are used in place.
+ * Tensors that are small or not contiguous are copied before and after a call
+ * (staging.h); all others are used in place.
  */
 #ifndef TORCH_PROCESS_GROUP_H
 #define TORCH_PROCESS_GROUP_H

@@ -82,8 +82,8 @@ struct Queued {
     std::exception_ptr exception;
 };
 
-/* The functions of its queued_call; `context` is the Queued. The second one ends
- * its work, and frees it. */
+/* The functions of its queued_call; `context` is the Queued. The second one
+ * ends its work, and frees it. */
 void run_queued(void *context, struct gw_comm *comm);
 void report_queued(void *context);
 

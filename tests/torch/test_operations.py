@@ -247,7 +247,8 @@ def test_many_messages_in_flight(ranks):
         peer = 1 - rank
         got = [torch.zeros(3000) for _ in range(50)]
         receives = [dist.irecv(tensor, peer, tag=i) for i, tensor in enumerate(got)]
-        sends = [dist.isend(torch.full((3000,), float(i)), peer, tag=i) for i in reversed(range(50))]
+        sends = [dist.isend(torch.full((3000,), float(i)), peer, tag=i)
+                 for i in reversed(range(50))]
         for work in receives + sends:
             work.wait()
         assert all(tensor.eq(i).all() for i, tensor in enumerate(got))
