@@ -10,6 +10,8 @@ import pytest
 import torch
 import torch.distributed as dist
 
+import gradwire.torch
+
 SOON = 5  # seconds; the limit of the groups is 60
 
 
@@ -153,6 +155,23 @@ def test_the_group_is_unusable_after_an_error(outcomes):
                 dist.all_reduce(torch.ones(10 + rank))
 
     assert [outcome.state for outcome in outcomes(2, run)] == ["done", "done"]
+
+
+def test_a_forked_process_ends_without_the_group(ranks):
+    """Workers of a DataLoader inherit the group, but not its threads."""
+
+    def run(rank):
+        dist.all_reduce(torch.ones(10))
+        child = os.fork()
+        if child == 0:
+            gradwire.torch._extension.close_all()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        tensor = torch.ones(10_000)
+        dist.all_reduce(tensor)
+        assert tensor.eq(2).all()
+
+    ranks(2, run)
 
 
 def test_an_exception_ends_the_other_ranks(outcomes):
