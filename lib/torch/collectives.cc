@@ -5,6 +5,7 @@
 #include "process_group.h"
 
 #include <ATen/ATen.h>
+#include <cstring>
 
 namespace gradwire {
 
@@ -251,10 +252,40 @@ GradwireGroup::split_bytes(const at::Tensor &tensor,
     return bytes;
 }
 
+/* Large blocks go straight to their tensors, by one broadcast per rank: a buffer
+ * for all of them would be new memory in each call. Over a network an all-gather
+ * uses all links at once, so this is for shared memory only. */
+static bool wants_broadcasts(const struct gw_comm *comm,
+                             const at::Tensor &input, const Tensors &list)
+{
+    constexpr size_t LARGE_BYTES = 2 << 20;
+    return list.size() > 1 && bytes_of(input) >= LARGE_BYTES &&
+           std::strcmp(gw_comm_wire(comm), "shm") == 0;
+}
+
+static enum gw_err gather_by_broadcasts(struct gw_comm *comm, Staging &staging,
+                                        const at::Tensor &input,
+                                        const Tensors &list)
+{
+    enum gw_err code = GW_OK;
+    list[gw_comm_rank(comm)].copy_(input);
+    for (unsigned r = 0; r < list.size() && !code; r++) {
+        bool is_own = r == gw_comm_rank(comm);
+        Packed block(staging, {list[r]}, is_own);
+        code = gw_broadcast(comm, GW_IN_PLACE, block.data(), block.bytes(),
+                            GW_U8, r);
+        if (!code && !is_own)
+            block.unpack();
+    }
+    return code;
+}
+
 enum gw_err GradwireGroup::gather_all(struct gw_comm *comm, Staging &staging,
                                       const at::Tensor &input,
                                       const Tensors &list)
 {
+    if (wants_broadcasts(comm, input, list))
+        return gather_by_broadcasts(comm, staging, input, list);
     Packed in(staging, {input}, true);
     Packed out(staging, list, false);
     enum gw_err code =

@@ -19,6 +19,7 @@ import statistics
 import sys
 import tempfile
 import time
+import warnings
 from multiprocessing import get_context
 
 import torch
@@ -137,6 +138,7 @@ def report(key, gloo, ours):
 
 def run_rank(rank, ranks, arguments, store, result):
     torch.set_num_threads(1)
+    warnings.simplefilter("ignore")  # the private names of 1.13
     os.environ["GW_WIRE"] = arguments.wire
     dist.init_process_group("gradwire", init_method=f"file://{store}", rank=rank,
                             world_size=ranks)

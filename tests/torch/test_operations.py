@@ -12,7 +12,7 @@ INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 COMPLEX = [torch.complex64, torch.complex128]
 ALL = [*INTEGERS, *FLOATS, *COMPLEX, torch.bool]
-# 4 bytes to 2 MiB: the paths of small, middle and large calls.
+# The paths of small, middle and large calls.
 COUNTS = [1, 1000, 20_000, 250_000]
 
 
@@ -80,6 +80,18 @@ def test_every_type_is_moved(ranks, size, count):
             dist.broadcast(tensor, 1)
             assert torch.equal(tensor, inputs[1])
             check_all_to_all(rank, size, inputs)
+
+    ranks(size, run)
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_large_all_gather(ranks, size):
+    def run(rank):
+        inputs = [of_rank(r, torch.float32, 1_000_000).view(1000, 1000) for r in range(size)]
+        gathered = empties(inputs[0], size)
+        gathered[1] = gathered[1].t()
+        dist.all_gather(gathered, inputs[rank])
+        assert all(map(torch.equal, gathered, inputs))
 
     ranks(size, run)
 
