@@ -87,7 +87,7 @@ def rows(quick):
     sizes = [64 * KIB, 25 * MIB] if quick else SIZES
     for operation in [all_reduce] if quick else [all_reduce, all_gather, reduce_scatter]:
         for size in sizes:
-            yield operation, size, max(2, min(100, 20 * MIB // size))
+            yield operation, size, max(8, min(100, 20 * MIB // size))
     yield token, 0, 1
     yield step, 0, 10
 
