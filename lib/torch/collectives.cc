@@ -253,8 +253,8 @@ GradwireGroup::split_bytes(const at::Tensor &tensor,
 }
 
 /* Large blocks go straight to their tensors, by one broadcast per rank: a buffer
- * for all of them would be new memory in each call. Over a network an all-gather
- * uses all links at once, so this is for shared memory only. */
+ * for all of them would be new memory in each call. Between hosts the all-gather
+ * is faster, because it uses all links at once. */
 static bool wants_broadcasts(const struct gw_comm *comm,
                              const at::Tensor &input, const Tensors &list)
 {
