@@ -49,9 +49,8 @@ static void pause_after(unsigned rounds)
     nanosleep(&time, NULL);
 }
 
-static void *move_messages(void *context)
+static void move_until_closed(struct mailbox *m)
 {
-    struct mailbox *m = context;
     unsigned rounds = 0;
     while (collect_submitted(m)) {
         if (m->failed.code) {
@@ -65,15 +64,91 @@ static void *move_messages(void *context)
         if (!moved)
             pause_after(rounds);
     }
-    return NULL;
 }
+
+/* ---- closing ---- */
 
 static void free_mailbox(struct mailbox *m)
 {
-    gw_comm_destroy(&m->comm);
     free(m->sources);
     free(m);
 }
+
+static void fail_unfinished(struct mailbox *m)
+{
+    struct gw_error closed;
+    struct message *kept;
+    gw_fail(&closed, GW_ECLOSED, "the process group was destroyed");
+    mailbox_fail_all(m, &closed);
+    while ((kept = m->kept.first) != NULL) {
+        m->kept.first = kept->next;
+        free(kept);
+    }
+}
+
+/* Sets a flag of the closing; returns whether the mailbox is abandoned. */
+static bool set(struct mailbox *m, bool *flag)
+{
+    pthread_mutex_lock(&m->lock);
+    *flag = true;
+    bool abandoned = m->abandoned;
+    pthread_cond_signal(&m->closing);
+    pthread_mutex_unlock(&m->lock);
+    return abandoned;
+}
+
+static void *run_mailbox(void *context)
+{
+    struct mailbox *m = context;
+    move_until_closed(m);
+    mailbox_send_goodbye(m);
+    fail_unfinished(m);
+    set(m, &m->reported);
+    gw_comm_destroy(&m->comm);
+    if (set(m, &m->ended))
+        free_mailbox(m);
+    return NULL;
+}
+
+/* Waits for the end of the thread for a moment only: the communicator waits for
+ * peers that have not read their last messages, and those of an idle mailbox are
+ * read late or never. */
+static bool wait_for_end(struct mailbox *m)
+{
+    enum { LIMIT_S = 1 };
+    struct timespec until;
+    pthread_mutex_lock(&m->lock);
+    m->shutting_down = true;
+    pthread_cond_signal(&m->filled);
+    while (!m->reported)
+        pthread_cond_wait(&m->closing, &m->lock);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LIMIT_S;
+    while (!m->ended && !m->abandoned)
+        m->abandoned =
+            pthread_cond_timedwait(&m->closing, &m->lock, &until) != 0 &&
+            !m->ended;
+    bool ended = m->ended;
+    pthread_mutex_unlock(&m->lock);
+    return ended;
+}
+
+void mailbox_close(struct mailbox **mailbox)
+{
+    struct mailbox *m = *mailbox;
+    if (!m)
+        return;
+    *mailbox = NULL;
+    pthread_t thread = m->thread;
+    if (wait_for_end(m)) {
+        pthread_join(thread, NULL);
+        free_mailbox(m);
+    } else {
+        pthread_detach(thread);
+    }
+}
+
+/* ---- open and submit ---- */
 
 enum gw_err mailbox_open(struct gw_comm *comm, struct mailbox **mailbox,
                          struct gw_error *why)
@@ -91,7 +166,9 @@ enum gw_err mailbox_open(struct gw_comm *comm, struct mailbox **mailbox,
     m->sources = sources;
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->filled, NULL);
-    if (pthread_create(&m->thread, NULL, move_messages, m) != 0) {
+    pthread_cond_init(&m->closing, NULL);
+    if (pthread_create(&m->thread, NULL, run_mailbox, m) != 0) {
+        gw_comm_destroy(&m->comm);
         free_mailbox(m);
         return gw_fail(why, GW_ENOMEM, "a thread for a mailbox");
     }
@@ -147,27 +224,4 @@ void mailbox_abort(struct mailbox *m, enum gw_err code, const char *sentence)
         gw_fail(&m->abort, code, "%s", sentence);
     pthread_cond_signal(&m->filled);
     pthread_mutex_unlock(&m->lock);
-}
-
-void mailbox_close(struct mailbox **mailbox)
-{
-    struct mailbox *m = *mailbox;
-    struct gw_error closed;
-    struct message *kept;
-    if (!m)
-        return;
-    *mailbox = NULL;
-    pthread_mutex_lock(&m->lock);
-    m->shutting_down = true;
-    pthread_cond_signal(&m->filled);
-    pthread_mutex_unlock(&m->lock);
-    pthread_join(m->thread, NULL);
-    mailbox_send_goodbye(m);
-    gw_fail(&closed, GW_ECLOSED, "the process group was destroyed");
-    mailbox_fail_all(m, &closed);
-    while ((kept = m->kept.first) != NULL) {
-        m->kept.first = kept->next;
-        free(kept);
-    }
-    free_mailbox(m);
 }

@@ -28,7 +28,8 @@ typedef void mailbox_done(void *context, enum gw_err code, const char *sentence,
 GW_MUST_CHECK enum gw_err mailbox_open(struct gw_comm *comm,
                                        struct mailbox **mailbox,
                                        struct gw_error *why);
-/* Fails unfinished messages with GW_ECLOSED, and frees the communicator. */
+/* Fails unfinished messages with GW_ECLOSED, and frees the communicator. If a
+ * peer does not read its last messages, the mailbox's thread waits for it. */
 void mailbox_close(struct mailbox **mailbox);
 
 /* Fails all messages, on all ranks, and those to come. */
