@@ -252,9 +252,9 @@ GradwireGroup::split_bytes(const at::Tensor &tensor,
     return bytes;
 }
 
-/* Large blocks go straight to their tensors, by one broadcast per rank: a buffer
- * for all of them would be new memory in each call. Between hosts the all-gather
- * is faster, because it uses all links at once. */
+/* Large blocks go straight to their tensors, by one broadcast per rank: a
+ * buffer for all of them would be new memory in each call. Between hosts the
+ * all-gather is faster, because it uses all links at once. */
 static bool wants_broadcasts(const struct gw_comm *comm,
                              const at::Tensor &input, const Tensors &list)
 {

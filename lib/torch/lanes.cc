@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * See lanes.h. A process that is forked, such as a worker of a DataLoader, has
- * inherited the lanes of its parent but not their threads: it leaves them alone.
+ * inherited the lanes of its parent but not their threads: it leaves them
+ * alone.
  */
 #include "lanes.h"
 

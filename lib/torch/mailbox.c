@@ -86,13 +86,13 @@ static void fail_unfinished(struct mailbox *m)
     }
 }
 
-/* Sets a flag of the closing; returns whether the mailbox is abandoned. */
+/* Sets a flag of the end; returns whether the mailbox is abandoned. */
 static bool set(struct mailbox *m, bool *flag)
 {
     pthread_mutex_lock(&m->lock);
     *flag = true;
     bool abandoned = m->abandoned;
-    pthread_cond_signal(&m->closing);
+    pthread_cond_signal(&m->end_reached);
     pthread_mutex_unlock(&m->lock);
     return abandoned;
 }
@@ -111,8 +111,8 @@ static void *run_mailbox(void *context)
 }
 
 /* Waits for the end of the thread for a moment only: the communicator waits for
- * peers that have not read their last messages, and those of an idle mailbox are
- * read late or never. */
+ * peers that have not read their last messages, and those of an idle mailbox
+ * are read late or never. */
 static bool wait_for_end(struct mailbox *m)
 {
     enum { LIMIT_S = 1 };
@@ -121,12 +121,12 @@ static bool wait_for_end(struct mailbox *m)
     m->shutting_down = true;
     pthread_cond_signal(&m->filled);
     while (!m->reported)
-        pthread_cond_wait(&m->closing, &m->lock);
+        pthread_cond_wait(&m->end_reached, &m->lock);
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += LIMIT_S;
     while (!m->ended && !m->abandoned)
         m->abandoned =
-            pthread_cond_timedwait(&m->closing, &m->lock, &until) != 0 &&
+            pthread_cond_timedwait(&m->end_reached, &m->lock, &until) != 0 &&
             !m->ended;
     bool ended = m->ended;
     pthread_mutex_unlock(&m->lock);
@@ -166,7 +166,7 @@ enum gw_err mailbox_open(struct gw_comm *comm, struct mailbox **mailbox,
     m->sources = sources;
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->filled, NULL);
-    pthread_cond_init(&m->closing, NULL);
+    pthread_cond_init(&m->end_reached, NULL);
     if (pthread_create(&m->thread, NULL, run_mailbox, m) != 0) {
         gw_comm_destroy(&m->comm);
         free_mailbox(m);

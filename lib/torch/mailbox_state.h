@@ -26,10 +26,10 @@ struct mailbox {
     struct message_list submitted_sends, submitted_receives;
     struct gw_error abort; /* of mailbox_abort */
     bool shutting_down;
-    /* After that: all messages are reported; the communicator is freed; the
-     * closing thread has stopped waiting for that. */
-    bool reported, ended, abandoned;
-    pthread_cond_t closing; /* of reported and ended */
+    bool reported;              /* then all messages are reported */
+    bool ended;                 /* and then the communicator is freed, */
+    bool abandoned;             /* for which mailbox_close no longer waits */
+    pthread_cond_t end_reached; /* of reported and ended */
     /* The thread's own: */
     struct message_list sends, receives, kept;
     struct source *sources;
