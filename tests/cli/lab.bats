@@ -43,11 +43,16 @@ wait_for() {
 }
 
 @test "labs 00, 01, 24, 25, 26: the starter fails, the solution passes, README runs" {
+    # Lab 24 compiles programs, and sanitizers want to be linked into these.
+    local labs=(00 01 25 26)
+    [ -n "${SAN:-}" ] || labs+=(24)
     # Without bats' file 3, which a grandchild could keep open.
-    run env B="$BUILD" "$ROOT/tests/cli/lab_walk.sh" 00 01 24 25 26 3>&-
+    run env B="$BUILD" "$ROOT/tests/cli/lab_walk.sh" "${labs[@]}" 3>&-
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ $output = *"lab 00"*"lab 01"*"lab 24"*"lab 25"*"lab 26"* ]]
+    for number in "${labs[@]}"; do
+        [[ $output = *"lab $number: "*": ok"* ]]
+    done
 }
 
 @test "the files of every lab have the form of labs/README.md" {

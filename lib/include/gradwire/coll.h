@@ -101,7 +101,9 @@ GW_API GW_MUST_CHECK enum gw_err gw_comm_split(struct gw_comm *comm, int color,
                                                int key, struct gw_comm **sub,
                                                struct gw_error *why);
 /* Closes the communicator, notifies its peers and frees it. Its unfinished
- * requests become invalid. Never waits for a peer. */
+ * requests become invalid. It waits for live peers that still have to read data
+ * which this rank has sent, at most as long as a call without progress; after
+ * an error, for none. */
 GW_API void gw_comm_destroy(struct gw_comm **comm);
 
 /* Returns the rank of this process. */
