@@ -62,6 +62,7 @@ struct gw_request {
     struct gw__program *program;
     struct gw__signature signature;
     uint32_t op; /* number of the call in its communicator */
+    bool is_probed;
     uint64_t begin_ns;
     enum gw__state state;
     size_t elem_bytes;
@@ -286,6 +287,14 @@ enum gw_err gw__mismatch_slice(const struct gw_request *request, unsigned peer,
 /* Compares all calls that peers have sent and posted with ours: a rank may wait
  * for one peer while another calls something else. */
 enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why);
+/* The slice at the head of a link, after the probes before it have been compared
+ * and released. GW_EMISMATCH: a probe shows another call. */
+enum gw_err gw__peek(struct gw_comm *comm, unsigned peer,
+                     struct gw__slice_view *view, struct gw_error *why);
+/* If this call, the oldest one, has waited for long: sends probes to all peers,
+ * once. */
+void gw__send_probes(struct gw_comm *comm, struct gw_request *request,
+                     uint64_t now);
 
 /* ---- scratch.c ---- */
 

@@ -252,9 +252,11 @@ static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
     struct gw__header expected = header_of(r, w->step, w->cell, k);
     if (comm->wire->ops->expect)
         comm->wire->ops->expect(comm->wire, peer, &expected, place_of(r, w, k));
-    enum gw_err err = comm->wire->ops->peek(comm->wire, peer, view);
+    enum gw_err err = gw__peek(comm, peer, view, why);
     if (err)
-        return err == GW_PENDING ? err : lost(r, peer, err, why);
+        return err == GW_PENDING || err == GW_EMISMATCH
+                   ? err
+                   : lost(r, peer, err, why);
     return gw__header_fits(view->header, &expected)
                ? GW_OK
                : gw__mismatch_slice(r, peer, view->header, why);

@@ -5,6 +5,13 @@
  * This file finds the other cases: a waiting rank periodically looks at the
  * heads of all its links and at all control blocks, even without expecting a
  * message, and compares them with its own call of that number.
+ *
+ * Over links there may be nothing to compare: each rank waits for one that has
+ * nothing to send to it in the call that it has made. So a rank that has waited
+ * for PROBE_NS sends a probe to all others: a slice without data that has only
+ * its call. The oldest call is probed, so the sender has completed all earlier
+ * ones, and a probe of a call that the receiver has not made yet can stay at the
+ * head of the link.
  */
 #include "comm.h"
 
@@ -12,7 +19,7 @@
 
 /* Turns: each look costs a cache line per turn and peer, once per
  * millisecond. */
-enum { TURNS_CHECKED = 8 };
+enum { TURNS_CHECKED = 8, PROBE_NS = 200000000 };
 
 void gw__history_keep(struct gw_comm *comm, uint32_t op,
                       const struct gw__signature *signature)
@@ -105,11 +112,65 @@ enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why)
         struct gw__slice_view view;
         if (q == comm->rank)
             continue;
-        if (comm->wire->ops->peek(comm->wire, q, &view) == GW_OK)
+        enum gw_err head = gw__peek(comm, q, &view, why);
+        if (head == GW_OK)
             err = compare_signatures(comm, view.header->op, q,
                                      &view.header->call, why);
+        else if (head == GW_EMISMATCH)
+            err = head;
         if (!err && comm->windows)
             err = compare_posted(comm, q, why);
     }
     return err;
+}
+
+/* ---- probes ---- */
+
+enum gw_err gw__peek(struct gw_comm *comm, unsigned peer,
+                     struct gw__slice_view *view, struct gw_error *why)
+{
+    const struct gw__wire_ops *ops = comm->wire->ops;
+    for (;;) {
+        enum gw_err err = ops->peek(comm->wire, peer, view);
+        if (err || view->header->step != GW__PROBE)
+            return err;
+        if (view->header->op >= comm->next_op)
+            return GW_PENDING;
+        err = compare_signatures(comm, view->header->op, peer,
+                                 &view->header->call, why);
+        if (err)
+            return err;
+        ops->release(comm->wire, peer);
+    }
+}
+
+/* The slices of a send are numbered one after the other, so a probe may not
+ * come between them. */
+static bool is_sending(const struct gw_comm *comm, unsigned peer)
+{
+    for (const struct gw_request *r = comm->active; r; r = r->next) {
+        const struct gw__program *p = r->program;
+        uint32_t at = r->windowed ? p->out_begin[peer + 1] : r->out_at[peer];
+        if (r->state != GW__DONE && at < p->out_begin[peer + 1] &&
+            r->pushed[p->out[at]] > 0)
+            return true;
+    }
+    return false;
+}
+
+void gw__send_probes(struct gw_comm *comm, struct gw_request *r, uint64_t now)
+{
+    const struct gw__header probe = {.epoch = comm->epoch,
+                                     .op = r->op,
+                                     .step = GW__PROBE,
+                                     .call = r->signature};
+    if (r->is_probed || r->windowed || r->contributors ||
+        r->signature.collective == GW__P2P ||
+        now - comm->last_progress_ns < PROBE_NS)
+        return;
+    r->is_probed = true;
+    for (unsigned q = 0; q < comm->size; q++)
+        if (q != comm->rank && !is_sending(comm, q) &&
+            comm->wire->ops->send(comm->wire, q, &probe, NULL, true) == GW_OK)
+            comm->pushes[q]++;
 }

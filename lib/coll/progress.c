@@ -180,6 +180,7 @@ enum gw_err gw__comm_check(struct gw_comm *comm, uint64_t now)
         return GW_OK;
     if (gw__find_mismatch(comm, &why))
         return gw__comm_fail(comm, &why);
+    gw__send_probes(comm, r, now);
     if (r->windowed && find_closed(r, &why))
         return fail_request(r, &why);
     if (comm->config.events)

@@ -62,7 +62,8 @@ void gw__engine_describe(const struct gw_request *r, char *text, size_t room,
             uint32_t write = p->in[r->in_at[q]].write;
             const struct gw__write *w = &p->writes[write];
             struct gw__slice_view view;
-            if (r->comm->wire->ops->peek(r->comm->wire, q, &view) == GW_OK)
+            if (r->comm->wire->ops->peek(r->comm->wire, q, &view) == GW_OK &&
+                view.header->step != GW__PROBE)
                 continue;
             snprintf(text, room,
                      "rank %u waits for rank %u, step %u, chunk %u, slice %u",

@@ -44,6 +44,9 @@ struct gw__signature {
 };
 enum { GW__P2P = 200 };
 
+/* The step of a slice that has only its call: coll/mismatch.c. */
+#define GW__PROBE UINT32_MAX
+
 /* Sent before each slice. */
 struct gw__header {
     uint32_t epoch;

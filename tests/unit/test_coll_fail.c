@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *const wires[] = {"shm", "ipc", "tcp"};
@@ -186,7 +187,81 @@ static void other_call(struct gw_comm *comm, void *context)
     MUST(strstr(gw_comm_error(comm)->text, "rank 1 called"));
 }
 
-static rank_body const mismatches[] = {other_count, other_call};
+/* The last rank waits for a broadcast of rank 0. The others wait for its vector,
+ * and in this plan they send it nothing before they have that. Only probes show
+ * the two calls. */
+static void silent_calls(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    int32_t in[8] = {0}, out[8];
+    struct gw_call call = {.collective = GW_ALLREDUCE,
+                           .in = in,
+                           .out = out,
+                           .count = 8,
+                           .type = GW_I32,
+                           .algo = "reduce_broadcast"};
+    bool odd = gw_comm_rank(comm) == gw_comm_size(comm) - 1;
+    enum gw_err err = gw_barrier(comm);
+    uint64_t begin_ns = gw_now_ns();
+    if (!err)
+        err = odd ? gw_broadcast(comm, NULL, out, 8, GW_I32, 0)
+                  : gw_run(comm, &call);
+    MUST(err == GW_EMISMATCH);
+    MUST(gw_now_ns() - begin_ns < UINT64_C(10000000000));
+    MUST(strstr(gw_comm_error(comm)->text, "called broadcast"));
+    MUST(strstr(gw_comm_error(comm)->text, "called allreduce"));
+}
+
+static rank_body const mismatches[] = {other_count, other_call, silent_calls};
+
+/* The others probe a late rank; this changes neither results nor counts, also of
+ * calls that overlap. */
+static void late_rank(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    enum { CALLS = 6, COUNT = 50000 };
+    static const struct timespec late = {.tv_nsec = 400000000};
+    struct gw_request *requests[CALLS] = {NULL};
+    int32_t *memory = calloc(2 * CALLS * COUNT, sizeof *memory);
+    struct gw_counters counters;
+    unsigned rank = gw_comm_rank(comm), size = gw_comm_size(comm);
+    uint64_t messages = 0;
+    gw_comm_counters_reset(comm);
+    for (unsigned c = 0; c < 2 * CALLS; c++) {
+        int32_t *in = memory + c % CALLS * COUNT, *out = in + CALLS * COUNT;
+        struct gw_call call = {.collective = GW_ALLREDUCE,
+                               .in = in,
+                               .out = out,
+                               .count = COUNT,
+                               .type = GW_I32,
+                               .algo = "ring"};
+        if (c == 1 && rank == 1)
+            nanosleep(&late, NULL);
+        for (int i = 0; i < COUNT; i++)
+            in[i] = (int32_t)(c + rank);
+        MUST(gw_start(comm, &call, &requests[c % CALLS]) == GW_OK);
+        if (c % CALLS < CALLS - 1)
+            continue;
+        MUST(gw_wait_all(CALLS, requests) == GW_OK);
+        for (unsigned k = 0; k < CALLS * COUNT; k++)
+            MUST(memory[CALLS * COUNT + k] ==
+                 (int32_t)(size * (c + 1 - CALLS + k / COUNT) +
+                           size * (size - 1) / 2));
+    }
+    for (unsigned q = 0; q < size; q++) {
+        gw_comm_counters(comm, q, &counters);
+        messages += counters.messages_sent;
+    }
+    MUST(messages == 2 * CALLS * 2 * (size - 1));
+    free(memory);
+}
+
+START_TEST(a_late_rank_changes_no_counts)
+{
+    struct gw_comm_config config = {.wire = wires[_i], .no_windows = true};
+    run_ranks(&config, 3, late_rank, NULL);
+}
+END_TEST
 
 START_TEST(calls_that_differ_are_named)
 {
@@ -340,7 +415,8 @@ Suite *suite_coll_fail(void)
     TCase *tcase = tcase_create("fail fast");
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_killed_rank_is_named_by_all, 0, 2 * WIRES);
-    tcase_add_loop_test(tcase, calls_that_differ_are_named, 0, 4 * WIRES);
+    tcase_add_loop_test(tcase, calls_that_differ_are_named, 0, 6 * WIRES);
+    tcase_add_loop_test(tcase, a_late_rank_changes_no_counts, 0, WIRES);
     tcase_add_loop_test(tcase, a_timeout_names_whom_it_waits_for, 0, WIRES);
     tcase_add_loop_test(tcase, an_abort_reaches_all, 0, WIRES);
     tcase_add_loop_test(tcase, bad_calls_are_refused_on_all_ranks, 0, BAD);

@@ -120,6 +120,7 @@ START_TEST(words_list_the_algorithms)
         ck_assert_str_eq(item->algos[last - 1].algo->name, "main_replica");
         ck_assert(!item->algos[item->predicted].added);
     }
+    free(tune.cases);
     tune.words = "rign";
     ck_assert_int_eq(tune_list(&tune, &why), GW_EINVAL);
 }

@@ -306,6 +306,42 @@ START_TEST(an_unexpected_slice_shows_its_header)
 }
 END_TEST
 
+/* A probe, then the expected slice: the bytes that were read to its place too
+ * early are put back. */
+START_TEST(a_probe_may_come_before_the_expected_slice)
+{
+    enum { LARGE = 300000 };
+    struct wire_set set;
+    struct gw__slice_view view;
+    struct gw__header probe = {.op = 7, .step = GW__PROBE};
+    struct gw__header header = {.op = 7, .bytes = LARGE};
+    unsigned char *data = malloc(LARGE), *place = calloc(1, LARGE);
+    wire_set_fill(data, LARGE, 5);
+    wire_set_start(&set, names[_i], 2, 0);
+    struct gw__wire *reader = set.wires[0];
+    for (unsigned round = 0; round < 3; round++) {
+        header.slice = round;
+        wire_set_send(set.wires[1], 0, &probe, NULL, true);
+        wire_set_send(set.wires[1], 0, &header, data, false);
+        reader->ops->expect(reader, 1, &header, place);
+        ck_assert_int_eq(wire_set_await_from(set.wires[1], reader, 1, &view),
+                         GW_OK);
+        ck_assert_uint_eq(view.header->step, GW__PROBE);
+        reader->ops->release(reader, 1);
+        if (round > 0)
+            reader->ops->expect(reader, 1, &header, place);
+        ck_assert_int_eq(wire_set_await_from(set.wires[1], reader, 1, &view),
+                         GW_OK);
+        ck_assert_uint_eq(view.header->slice, round);
+        ck_assert(!wire_set_differs(view.data, LARGE, 5));
+        reader->ops->release(reader, 1);
+    }
+    wire_set_end(&set);
+    free(place);
+    free(data);
+}
+END_TEST
+
 Suite *suite_wire_socket(void)
 {
     Suite *suite = suite_create("wire_socket");
@@ -319,6 +355,8 @@ Suite *suite_wire_socket(void)
     tcase_add_test(tests, a_frame_with_a_key_shows_nothing);
     tcase_add_loop_test(tests, a_large_slice_arrives_at_its_place, 0, NAMES);
     tcase_add_loop_test(tests, an_unexpected_slice_shows_its_header, 0, NAMES);
+    tcase_add_loop_test(tests, a_probe_may_come_before_the_expected_slice, 0,
+                        NAMES);
     suite_add_tcase(suite, tests);
     return suite;
 }

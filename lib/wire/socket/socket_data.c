@@ -120,7 +120,7 @@ static enum gw_err pull(struct gw__socket *s, unsigned peer)
     unsigned lane = (unsigned)(link->received % s->lanes);
     struct gw__socket_in *in = &link->lanes[lane].in;
     size_t had = in->got + in->end;
-    in->readable = !in->ended;
+    in->readable = !in->ended || in->back;
     struct gw_error fault;
     enum gw_err err = gw__socket_in_pull(s, peer, lane, &fault);
     if (link->state != GW__SOCKET_UP && in->got + in->end != had)

@@ -8,6 +8,7 @@
  */
 #include "socket_wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,41 @@ static bool is_large(const struct gw__socket_in *in, size_t rest)
 
 /* ---- reading ---- */
 
+/* Puts bytes back, to be received again. */
+static enum gw_err put_back(struct gw__socket_in *in, const void *data,
+                            size_t bytes, struct gw_error *why)
+{
+    if (bytes == 0)
+        return GW_OK;
+    assert(!in->back);
+    in->back = malloc(bytes);
+    if (!in->back)
+        return gw_fail(why, GW_ENOMEM, "no memory for a slice");
+    memcpy(in->back, data, bytes);
+    in->back_at = 0;
+    in->back_end = bytes;
+    in->readable = true;
+    return GW_OK;
+}
+
+static size_t receive_back(struct gw__socket_in *in, const struct iovec *parts,
+                           size_t count)
+{
+    size_t came = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t left = in->back_end - in->back_at;
+        size_t bytes = parts[i].iov_len < left ? parts[i].iov_len : left;
+        memcpy(parts[i].iov_base, in->back + in->back_at, bytes);
+        in->back_at += bytes;
+        came += bytes;
+    }
+    if (in->back_at == in->back_end) {
+        free(in->back);
+        in->back = NULL;
+    }
+    return came;
+}
+
 /* Returns the bytes that came. */
 static size_t receive(struct gw__socket_lane *lane, struct iovec *parts,
                       size_t count)
@@ -49,6 +85,8 @@ static size_t receive(struct gw__socket_lane *lane, struct iovec *parts,
     struct gw__socket_in *in = &lane->in;
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
     size_t room = 0;
+    if (in->back)
+        return receive_back(in, parts, count);
     for (size_t i = 0; i < count; i++)
         room += parts[i].iov_len;
     ssize_t came = recvmsg(lane->fd, &message, MSG_DONTWAIT);
@@ -171,20 +209,9 @@ static bool can_read_ahead(const struct gw__socket_in *in)
            in->expected.bytes > GW__SOCKET_SMALL_BYTES;
 }
 
-/* The header that has come is of another call. The executor fails because of
- * it, so what follows is of no use. */
-static void be_unexpected(struct gw__socket_in *in)
-{
-    in->large = false;
-    in->held = true;
-    in->taken = 0;
-    in->ended = true;
-    in->readable = false;
-    in->view =
-        (struct gw__slice_view){.header = &in->header, .data = in->target};
-}
-
-/* Reads header and data of the slice that is expected, each to its place. */
+/* Reads header and data of the slice that is expected, each to its place. If
+ * another header comes, for example that of a probe, what follows it is put
+ * back. */
 static enum gw_err read_ahead(struct gw__socket_lane *lane,
                               struct gw_error *why)
 {
@@ -196,17 +223,14 @@ static enum gw_err read_ahead(struct gw__socket_lane *lane,
         return err;
     struct iovec parts[2] = {{in->buffer, head}, {in->target, in->due}};
     size_t came = receive(lane, parts, 2);
-    if (came < head) {
-        in->large = false;
-        in->begin = 0;
-        in->end = came;
-        return GW_OK;
-    }
     memcpy(&in->header, in->buffer, head);
-    in->got = came - head;
-    if (!gw__header_fits(&in->header, &in->expected))
-        be_unexpected(in);
-    return GW_OK;
+    in->got = came > head ? came - head : 0;
+    in->large = came >= head && gw__header_fits(&in->header, &in->expected);
+    if (in->large)
+        return GW_OK;
+    in->begin = 0;
+    in->end = came < head ? came : head;
+    return put_back(in, in->target, in->got, why);
 }
 
 /* ---- frames ---- */

@@ -118,6 +118,7 @@ static void free_lane(struct gw__socket_lane *lane)
         close(lane->fd);
     free(lane->out.block);
     free(lane->in.buffer);
+    free(lane->in.back);
     free(lane->in.staging);
 }
 

@@ -62,7 +62,10 @@ struct gw__socket_in {
     bool ended;    /* the peer sends nothing more, or the connection broke */
     unsigned char *buffer;
     size_t begin, end; /* its unread bytes */
-    size_t needed;     /* of them, for the next slice */
+    unsigned char
+        *back; /* bytes from back_at to back_end come next; NULL: none */
+    size_t back_at, back_end;
+    size_t needed; /* of them, for the next slice */
 
     /* A large slice is being received: `got` bytes of `due` are at `target`.
      * With a key these are its whole payload and the tag. */
