@@ -55,11 +55,21 @@ FILE *gw__file_stream(const char *path, struct gw_error *why)
     return file;
 }
 
+short gw__file_wait(int fd, short events, int ms)
+{
+    struct pollfd item = {.fd = fd, .events = events};
+    if (poll(&item, 1, ms) >= 0)
+        return item.revents;
+    return errno == EINTR ? 0 : POLLNVAL;
+}
+
 bool gw__file_write(int fd, const void *data, size_t bytes)
 {
     for (const char *from = data; bytes > 0;) {
         ssize_t n = write(fd, from, bytes);
-        if (n < 0 && errno != EINTR)
+        if (n < 0 && errno == EAGAIN)
+            gw__file_wait(fd, POLLOUT, -1);
+        else if (n < 0 && errno != EINTR)
             return false;
         from += n > 0 ? n : 0;
         bytes -= n > 0 ? (size_t)n : 0;

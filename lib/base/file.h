@@ -9,6 +9,7 @@
 
 #include <gradwire/base.h>
 
+#include <poll.h>
 #include <stdio.h>
 
 /* A regular file or a pipe. For a pipe it waits for the writer; a signal ends
@@ -18,7 +19,13 @@ GW_MUST_CHECK enum gw_err gw__file_open(const char *path, int *fd,
 /* The same as a stream; NULL after an error. */
 FILE *gw__file_stream(const char *path, struct gw_error *why);
 
-/* Writes all bytes. False: errno has the reason. */
+/* Waits at most `ms` milliseconds, -1: without limit, until a descriptor is ready
+ * for one of the `events` of poll(2). Returns its events, also POLLHUP, POLLERR
+ * and POLLNVAL; 0: none yet, or a signal came. */
+short gw__file_wait(int fd, short events, int ms);
+
+/* Writes all bytes, and waits while the descriptor accepts none. False: errno
+ * has the reason. */
 bool gw__file_write(int fd, const void *data, size_t bytes);
 
 /* The most bytes that a process reads into its memory: a quarter of its limit

@@ -118,7 +118,7 @@ check transports 9
 check shm_data_paths 2
 check wire_formats 13
 check address_exchanges 8
-check event_loops 24
+check event_loops 23
 check supervisors 5
 check plan_simulators 1
 check event_heaps 1

@@ -21,10 +21,10 @@
  * After that the manager treats the process as one that does not use MPI: it
  * still notices a death, but accepts no second conversation.
  */
+#include "base/file.h"
 #include "launch_env.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -37,11 +37,11 @@ static bool read_line(int fd, char line[LINE_BYTES])
 {
     uint64_t until_ns = gw_now_ns() + ANSWER_MS * UINT64_C(1000000);
     for (size_t n = 0; n + 1 < LINE_BYTES;) {
-        struct pollfd item = {.fd = fd, .events = POLLIN};
         uint64_t now_ns = gw_now_ns();
         if (now_ns >= until_ns)
             return false;
-        if (poll(&item, 1, (int)((until_ns - now_ns) / 1000000) + 1) <= 0)
+        if (!gw__file_wait(fd, POLLIN,
+                           (int)((until_ns - now_ns) / 1000000) + 1))
             continue;
         ssize_t got = read(fd, line + n, 1);
         if (got < 0 && errno == EINTR)

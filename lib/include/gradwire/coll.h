@@ -9,8 +9,7 @@
  * refuses further calls. Input buffers are never written, except with
  * GW_IN_PLACE.
  *
- * A communicator is used by one thread at a time. Progress is made inside the
- * calls; libzmq's own threads move bytes in between.
+ * A communicator is used by one thread at a time. Calls make the progress.
  */
 #ifndef GRADWIRE_COLL_H
 #define GRADWIRE_COLL_H
@@ -101,9 +100,8 @@ GW_API GW_MUST_CHECK enum gw_err gw_comm_split(struct gw_comm *comm, int color,
                                                int key, struct gw_comm **sub,
                                                struct gw_error *why);
 /* Closes the communicator, notifies its peers and frees it. Its unfinished
- * requests become invalid. It waits for live peers that still have to read data
- * which this rank has sent, at most as long as a call without progress; after
- * an error, for none. */
+ * requests become invalid. Waits for live peers that must still read data of
+ * this rank, at most as long as a call without progress; not after an error. */
 GW_API void gw_comm_destroy(struct gw_comm **comm);
 
 /* Returns the rank of this process. */

@@ -14,13 +14,13 @@
 #include "event_queue.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/link_profile.h"
 #include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,18 +145,16 @@ static void take_orders(void)
 
 static void *run_messenger(void *context)
 {
-    struct pollfd orders = {.fd = supervised.fd, .events = POLLIN};
     (void)context;
-    while (poll(&orders, 1, TURN_MS) >= 0 || errno == EINTR) {
+    for (short ready = 0; !(ready & (POLLHUP | POLLNVAL));) {
+        ready = gw__file_wait(supervised.fd, POLLIN, TURN_MS);
         pthread_mutex_lock(&supervised.lock);
         take_orders();
         send_status(false);
         send_events();
         pthread_mutex_unlock(&supervised.lock);
-        if (orders.revents & POLLHUP)
-            break; /* the supervisor has ended */
     }
-    return NULL;
+    return NULL; /* the supervisor has ended */
 }
 
 /* ---- the start ---- */
