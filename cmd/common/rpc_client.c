@@ -54,14 +54,17 @@ enum gw_err rpc_client_knock(const char *run, const char *endpoint,
     if (length == 0 || length + 1 > sizeof address.sun_path)
         return rpc_client_ended(run, why);
     memcpy(address.sun_path + 1, endpoint + skip, length);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return rpc_client_ended(run, why);
     socklen_t size =
         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
-    enum gw_err code = connect(fd, (struct sockaddr *)&address, size) == 0
-                           ? check_user(fd, run, why)
-                           : rpc_client_ended(run, why);
+    /* The queue of a supervisor that is stopped may be full: EAGAIN. */
+    bool connected = connect(fd, (struct sockaddr *)&address, size) == 0;
+    bool full = !connected && errno == EAGAIN;
+    enum gw_err code = connected ? check_user(fd, run, why)
+                       : full    ? GW_OK
+                                 : rpc_client_ended(run, why);
     close(fd);
     return code;
 }

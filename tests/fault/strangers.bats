@@ -218,6 +218,7 @@ connected() {
     local rank
     for rank in $(pgrep -P "$1"); do
         [ "$(sockets_of "$rank" 01 | wc -l)" -eq 4 ] || return 1
+        [ -z "$(ports_of "$rank")" ] || return 1
     done
     [ "$(pgrep -cP "$1")" -eq 3 ]
 }
@@ -234,9 +235,6 @@ rows_done() {
     bench=$!
     pids+=("$bench")
     until_true 60 connected "$bench"
-    for rank in $(pgrep -P "$bench"); do
-        [ -z "$(ports_of "$rank")" ]
-    done
     kill -INT "$bench"
     status=0
     wait "$bench" || status=$?

@@ -143,6 +143,20 @@ START_TEST(a_supervisor_of_another_user_is_none)
 }
 END_TEST
 
+/* The queue of a stopped supervisor fills up with knocks, which must not wait. */
+START_TEST(a_full_queue_is_a_sign_of_life)
+{
+    struct gw_error why = {0};
+    int own = squat();
+    ck_assert_int_ge(own, 0);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(
+            rpc_client_knock("mine", "ipc://@gradwire-test-squatter", &why),
+            GW_OK);
+    close(own);
+}
+END_TEST
+
 static char runs[] = "/tmp/gradwire-test-private-XXXXXX";
 
 static void clean(const char *format, ...) GW_PRINTF(1, 2);
@@ -198,6 +212,7 @@ Suite *suite_private(void)
     tcase_add_test(tests, shared_memory_is_its_users);
     tcase_add_test(tests, memory_of_another_user_is_not_mapped);
     tcase_add_test(tests, a_supervisor_of_another_user_is_none);
+    tcase_add_test(tests, a_full_queue_is_a_sign_of_life);
     tcase_add_test(tests, a_runs_folder_is_its_users);
     suite_add_tcase(suite, tests);
     return suite;
