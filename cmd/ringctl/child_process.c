@@ -36,10 +36,13 @@ _Noreturn static void become(const struct child_process *process,
     _exit(CHILD_NOT_FOUND);
 }
 
-/* `awaited` are blocked. Returns the last signal that was passed on. */
+/* `awaited` are blocked. Returns the last signal that was passed on; the first
+ * one may have come before the child was there. */
 static int wait_for(pid_t child, const sigset_t *awaited, int *state)
 {
-    int passed = 0;
+    int passed = interrupted;
+    if (passed)
+        kill(child, passed);
     while (waitpid(child, state, WNOHANG) == 0) {
         int number = sigwaitinfo(awaited, NULL);
         if (number != SIGINT && number != SIGTERM)
