@@ -5,7 +5,7 @@
 # in the present folder, which must be empty. BIN has the tools, LABS the labs and
 # programs. $FLAGS are the compiler's flags of the library; by default those of
 # pkg-config. $GW_BIN are the tools of the labs, if they do not find them themselves.
-# The status is 1 after the first command that does not do what it should.
+# The status is 1 after the first command that fails.
 #
 # Only the engineer has a program in C. lab_walk.sh goes through every lab in detail.
 set -eu

@@ -17,10 +17,10 @@ enum compare_verdict {
 typedef void compare_row(void *context, const char *name, const char *before,
                          const char *now, enum compare_verdict verdict);
 
-/* Calls `row` for each value. What is exactly-once and what was done must be
- * equal. Results must be equal if no member was lost, and in lockstep, where
- * the recoveries must be equal, too. Times may differ. Returns whether nothing
- * differs. */
+/* Calls `row` for each value. The counts of lost, doubled and completed work
+ * must be equal. Results must be equal if no member was lost, and in lockstep,
+ * where the recoveries must be equal, too. Times may differ. Returns whether
+ * nothing differs. */
 bool compare_summaries(const json_t *before, const json_t *now,
                        compare_row *row, void *context);
 

@@ -4,9 +4,9 @@
  *
  * Over ipc a rank listens at an abstract name (no file exists for it) that is
  * derived from a random number, over tcp at a port that the kernel chose. The
- * key that seals what is sent to a rank follows from the cluster's secret key
- * and a random number in the address. So an address is no secret: who has read
- * it, but not the key file, can neither connect nor read.
+ * key that seals the messages to a rank follows from the cluster's secret key
+ * and a random number in the address. So an address need not be secret: a
+ * process that has read it, but not the key file, can neither connect nor read.
  */
 #include "socket_wire.h"
 

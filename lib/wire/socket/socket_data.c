@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slices as the executor sees them: links of several lanes, and what is left of
- * a link that has ended.
+ * Slices as the executor sees them: links of several lanes, and the rest of
+ * the data on a link that has ended.
  */
 #include "socket_wire.h"
 

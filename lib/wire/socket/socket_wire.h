@@ -7,7 +7,7 @@
  *   socket_address.c  the address as bytes; reads that of a peer
  *   socket_door.c     listens, and admits the connections of members
  *   socket_connect.c  connects the peers
- *   socket_frame.h    what is on a connection, as bytes
+ *   socket_frame.h    the frames on a connection, as bytes
  *   socket_out.c      sends slices
  *   socket_in.c       receives slices
  *   socket_data.c     slices as the executor sees them
