@@ -105,11 +105,8 @@ static enum gw_err copy_plan(const struct gw_plan *plan, struct gw_plan **copy,
     gw_builder_ports(builder, plan->ports);
     for (unsigned s = 0; s < plan->steps; s++) {
         gw_builder_step(builder);
-        for (size_t i = plan->step_begin[s]; i < plan->step_begin[s + 1]; i++) {
-            const struct gw_transfer *t = &plan->transfers[i];
-            gw_builder_add(builder, t->src, t->dst, t->chunk,
-                           (enum gw_action)t->action);
-        }
+        for (size_t i = plan->step_begin[s]; i < plan->step_begin[s + 1]; i++)
+            gw_builder_transfer(builder, &plan->transfers[i]);
     }
     return gw_builder_finish(&builder, copy, why);
 }

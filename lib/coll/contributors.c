@@ -165,6 +165,11 @@ static enum gw_err check_contributors(
                        "does not fit the communicator",
                        gw_collective_name(plan->collective), plan->ranks,
                        program->rank);
+    if (plan->scratch)
+        return gw_fail(why, GW_ENOTSUP,
+                       "plan %s uses scratch; an elastic ring runs only plans "
+                       "without scratch",
+                       plan->algo);
     if (contributors->own != (uint64_t)1 << comm->nodes[comm->rank])
         return gw_fail(
             why, GW_EINVAL, "the own set %#llx must contain node %u alone",

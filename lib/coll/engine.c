@@ -9,6 +9,9 @@
  *           its link, the write before it has applied that slice, and every
  *           send of the value that it overwrites has left
  *
+ * A copy or reduction inside the rank is a source of a write, too: a slice is
+ * ready when it has been written, and leaves its memory when the write reads it.
+ *
  * A write reduces in place out of the views: all its sources and the rank's own
  * value in one pass, in ascending order of rank, so that ranks which compute
  * the same sum get the same bits. Two ranks that exchange values which both
@@ -21,119 +24,6 @@
 #include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
-
-/* The memory of initial values. All-to-all in place overwrites blocks that are
- * yet to be sent, so its input is copied first. */
-static unsigned char *base_in(const struct gw_request *r, bool *in_place)
-{
-    *in_place = r->call.in == GW_IN_PLACE;
-    if (r->copy)
-        return r->copy;
-    /* The caller's input is never written. */
-    return *in_place ? r->call.out : (unsigned char *)(uintptr_t)r->call.in;
-}
-
-static enum gw_err copy_input(struct gw_request *r, struct gw_error *why)
-{
-    size_t bytes = gw__bytes_in(r->comm, &r->call);
-    if (r->call.collective != GW_ALLTOALL || r->call.in != GW_IN_PLACE ||
-        bytes == 0)
-        return GW_OK;
-    r->copy = gw__scratch_acquire(r->comm, bytes, why);
-    if (!r->copy)
-        return GW_ENOMEM;
-    memcpy(r->copy, r->call.out, bytes);
-    return GW_OK;
-}
-
-/* Locates version 0 and later versions of each cell. Values with more
- * contributors than the rank's input (elastic.h) are in their homes from the
- * beginning. */
-static void place_slots(struct gw_request *r)
-{
-    const struct gw__program *p = r->program;
-    bool in_place;
-    unsigned char *in = base_in(r, &in_place);
-    unsigned char *out = r->call.out;
-    size_t used = 0;
-    for (unsigned c = 0; c < p->cell_count; c++) {
-        const struct gw__cell *cell = &p->cells[c];
-        struct gw__chunk_memory *slot = &r->slots[c];
-        size_t offset, length;
-        gw_plan_extent(p->plan, cell->chunk,
-                       gw__block_elems(&r->call, p->plan, p->rank, cell->chunk),
-                       r->elem_bytes, &offset, &length);
-        *slot = (struct gw__chunk_memory){.bytes = length * r->elem_bytes};
-        slot->slices = slot->bytes > r->slice_bytes
-                           ? (uint32_t)((slot->bytes + r->slice_bytes - 1) /
-                                        r->slice_bytes)
-                           : 1;
-        if (cell->holds && in)
-            slot->first =
-                in + r->elem_bytes * gw__offset_in(&r->call, p->plan, p->rank,
-                                                   cell->chunk, in_place);
-        if (cell->wants && out)
-            slot->home =
-                out + r->elem_bytes * gw__offset_out(&r->call, p->plan, p->rank,
-                                                     cell->chunk, in_place);
-        else if (cell->written) {
-            slot->home = r->scratch + used;
-            used += (slot->bytes + 63) & ~(size_t)63;
-        }
-        if (r->contributors &&
-            r->contributors->sets[cell->chunk] != r->contributors->own)
-            slot->first = slot->home;
-    }
-    assert(used <= r->scratch_bytes);
-}
-
-/* Memory for the homes of chunks that are only forwarded. */
-static size_t scratch_needed(const struct gw_request *r)
-{
-    const struct gw__program *p = r->program;
-    size_t bytes = 0;
-    for (unsigned c = 0; c < p->cell_count; c++) {
-        size_t offset, length;
-        if (!p->cells[c].written || (p->cells[c].wants && r->call.out))
-            continue;
-        gw_plan_extent(
-            p->plan, p->cells[c].chunk,
-            gw__block_elems(&r->call, p->plan, p->rank, p->cells[c].chunk),
-            r->elem_bytes, &offset, &length);
-        bytes += (length * r->elem_bytes + 63) & ~(size_t)63;
-    }
-    return bytes;
-}
-
-enum gw_err gw__engine_begin(struct gw_request *r, struct gw_error *why)
-{
-    const struct gw__program *p = r->program;
-    r->scratch_bytes = scratch_needed(r);
-    if (r->scratch_bytes) {
-        r->scratch = gw__scratch_acquire(r->comm, r->scratch_bytes, why);
-        if (!r->scratch)
-            return GW_ENOMEM;
-    }
-    enum gw_err err = copy_input(r, why);
-    if (err)
-        return err;
-    place_slots(r);
-    if (r->contributors)
-        gw__contributors_begin(r);
-    for (unsigned c = 0; c < p->cell_count && !r->contributors; c++) {
-        struct gw__chunk_memory *slot = &r->slots[c];
-        if (p->cells[c].holds && p->cells[c].wants && !p->cells[c].written &&
-            slot->home && slot->home != slot->first && slot->bytes)
-            memcpy(slot->home, slot->first, slot->bytes);
-    }
-    for (unsigned q = 0; q < r->comm->size; q++) {
-        r->out_at[q] = p->out_begin[q];
-        r->in_at[q] = p->in_begin[q];
-    }
-    r->sends_left = p->send_count;
-    r->writes_left = p->write_count;
-    return GW_OK;
-}
 
 static size_t slice_length(const struct gw_request *r, unsigned cell, size_t k)
 {
@@ -207,6 +97,8 @@ static bool has_left(const struct gw_request *r, uint32_t index, uint32_t k)
         return true;
     if (r->pushed[index] <= k)
         return false;
+    if (s->peer == r->comm->rank)
+        return true;
     struct gw__wire *wire = r->comm->wire;
     return s->exchanged ||
            wire->ops->sends_done(wire, s->peer) > r->send_base[index] + k;
@@ -234,6 +126,25 @@ static void *place_of(const struct gw_request *r, const struct gw__write *w,
     return alone && !r->contributors
                ? r->slots[w->cell].home + k * r->slice_bytes
                : NULL;
+}
+
+/* A slice of a source inside the rank. */
+static enum gw_err expect_local(const struct gw_request *r, uint32_t write,
+                                const struct gw__program_source *source,
+                                uint32_t k, struct gw__slice_view *view)
+{
+    const struct gw__program *p = r->program;
+    const struct gw__send *s = &p->sends[source->send];
+    const struct gw__chunk_memory *slot = &r->slots[s->cell];
+    if (p->in[r->in_at[source->peer]].write != write)
+        return GW_PENDING;
+    if (s->version != GW__NO_WRITE && r->written[s->version] <= k)
+        return GW_PENDING;
+    const unsigned char *from =
+        s->version == GW__NO_WRITE ? slot->first : slot->home;
+    *view = (struct gw__slice_view){.data = from ? from + k * r->slice_bytes
+                                                 : NULL};
+    return GW_OK;
 }
 
 /* The slice at the head of the link, if it is the one that this source
@@ -314,11 +225,32 @@ static void finish_write(struct gw_request *r, uint32_t write)
         const struct gw__program_source *source =
             &p->sources[w->source_begin + s];
         r->in_at[source->peer]++;
+        if (source->peer == r->comm->rank)
+            continue;
         r->comm->counters[source->peer].messages_received += source->first;
         gw__event(r, GW_EV_APPLY, source->peer, w->step,
                   p->cells[w->cell].chunk, r->slots[w->cell].bytes, w->action);
     }
     r->writes_left--;
+}
+
+/* Gives the slice's views back to their links, and the memory inside the rank
+ * to its next write. */
+static void release_sources(struct gw_request *r, const struct gw__write *w,
+                            uint32_t k)
+{
+    struct gw_comm *comm = r->comm;
+    for (uint32_t s = 0; s < w->source_count; s++) {
+        const struct gw__program_source *source =
+            &r->program->sources[w->source_begin + s];
+        if (source->peer == comm->rank) {
+            r->pushed[source->send]++;
+            continue;
+        }
+        comm->wire->ops->release(comm->wire, source->peer);
+        comm->counters[source->peer].bytes_received +=
+            slice_length(r, w->cell, k);
+    }
 }
 
 /* Applies the next slice of the write to which the head of this link
@@ -338,7 +270,11 @@ static enum gw_err apply_slice(struct gw_request *r, unsigned peer,
     for (uint32_t s = 0; s < w->source_count; s++) {
         unsigned from = p->sources[w->source_begin + s].peer;
         struct gw__slice_view view;
-        enum gw_err err = expect(r, write, from, k, &view, why);
+        enum gw_err err =
+            from == comm->rank
+                ? expect_local(r, write, &p->sources[w->source_begin + s], k,
+                               &view)
+                : expect(r, write, from, k, &view, why);
         if (!err && r->contributors)
             err = gw__contributors_merge(r, write, s, k,
                                          view.header->contributors, why);
@@ -355,11 +291,7 @@ static enum gw_err apply_slice(struct gw_request *r, unsigned peer,
     if (r->contributors && k == 0 && gw__contributors_open(r, write, why))
         return why->code;
     reduce_slice(r, w, k, count);
-    for (uint32_t s = 0; s < w->source_count; s++) {
-        unsigned from = p->sources[w->source_begin + s].peer;
-        comm->wire->ops->release(comm->wire, from);
-        comm->counters[from].bytes_received += slice_length(r, w->cell, k);
-    }
+    release_sources(r, w, k);
     if (r->contributors)
         r->contributors->moved += w->source_count;
     if (comm->wire->read_raced)

@@ -11,18 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The messages of a link in its newest step. */
+struct link_use {
+    uint32_t step;     /* counted from 1; 0: none */
+    uint64_t channels; /* in use in that step */
+};
+
 struct compiler {
     struct gw__program *program;
     const struct gw_plan *plan;
     unsigned rank;
-    uint32_t *cell_of;      /* chunk -> cell, or UINT32_MAX */
+    unsigned rows;          /* the buffer and its scratch */
+    uint32_t *cell_of;      /* chunk * rows + scratch -> cell, or UINT32_MAX */
     uint32_t *last_write;   /* cell -> newest write */
     uint32_t *reader;       /* cell -> newest send of the current version */
     uint32_t *next_reader;  /* send -> the one before it */
-    uint32_t *out_step;     /* peer -> step + 1 of the newest send to it */
-    uint32_t *in_step;      /* peer -> step + 1 of the newest arrival */
+    struct link_use *out, *in; /* peer -> its newest message */
+    uint32_t *cursor;       /* peer -> next place in its list */
+    uint32_t local_send;    /* the next send inside the rank */
     uint32_t *source_write; /* arrival in plan order -> write */
-    uint16_t *contributors; /* rank * chunks + chunk; reductions only */
+    uint16_t *contributors; /* (rank * rows + scratch) * chunks + chunk;
+                               reductions only */
     uint16_t *added;        /* scratch of a step, per transfer */
 };
 
@@ -47,7 +56,8 @@ static bool reserve_arrays(struct compiler *c)
     size_t sends = count_mine(plan, c->rank, true);
     size_t arrivals = count_mine(plan, c->rank, false);
     size_t ranks = plan->ranks, chunks = plan->chunks;
-    p->cells = zeros(chunks, sizeof *p->cells);
+    size_t cells = chunks * c->rows;
+    p->cells = zeros(cells, sizeof *p->cells);
     p->sends = zeros(sends, sizeof *p->sends);
     p->writes = zeros(arrivals, sizeof *p->writes);
     p->sources = zeros(arrivals, sizeof *p->sources);
@@ -56,20 +66,21 @@ static bool reserve_arrays(struct compiler *c)
     p->out_begin = zeros(ranks + 1, sizeof *p->out_begin);
     p->in = zeros(arrivals, sizeof *p->in);
     p->in_begin = zeros(ranks + 1, sizeof *p->in_begin);
-    c->cell_of = zeros(chunks, sizeof *c->cell_of);
-    c->last_write = zeros(chunks, sizeof *c->last_write);
-    c->reader = zeros(chunks, sizeof *c->reader);
+    c->cell_of = zeros(cells, sizeof *c->cell_of);
+    c->last_write = zeros(cells, sizeof *c->last_write);
+    c->reader = zeros(cells, sizeof *c->reader);
     c->next_reader = zeros(sends, sizeof *c->next_reader);
-    c->out_step = zeros(ranks, sizeof *c->out_step);
-    c->in_step = zeros(ranks, sizeof *c->in_step);
+    c->out = zeros(ranks, sizeof *c->out);
+    c->in = zeros(ranks, sizeof *c->in);
+    c->cursor = zeros(ranks, sizeof *c->cursor);
     c->source_write = zeros(arrivals, sizeof *c->source_write);
     bool reduces = gw_collective_reduces(plan->collective);
-    c->contributors = zeros(reduces ? ranks * chunks : 1, sizeof(uint16_t));
+    c->contributors = zeros(reduces ? ranks * cells : 1, sizeof(uint16_t));
     c->added = zeros(plan->transfer_count, sizeof *c->added);
     return p->cells && p->sends && p->writes && p->sources && p->hazards &&
            p->out && p->out_begin && p->in && p->in_begin && c->cell_of &&
-           c->last_write && c->reader && c->next_reader && c->out_step &&
-           c->in_step && c->source_write && c->contributors && c->added;
+           c->last_write && c->reader && c->next_reader && c->out && c->in &&
+           c->cursor && c->source_write && c->contributors && c->added;
 }
 
 static void free_scratch(struct compiler *c)
@@ -78,49 +89,77 @@ static void free_scratch(struct compiler *c)
     free(c->last_write);
     free(c->reader);
     free(c->next_reader);
-    free(c->out_step);
-    free(c->in_step);
+    free(c->out);
+    free(c->in);
+    free(c->cursor);
     free(c->source_write);
     free(c->contributors);
     free(c->added);
 }
 
-static void number_cells(struct compiler *c)
+static uint32_t *cell_of(const struct compiler *c, unsigned chunk,
+                         unsigned scratch)
+{
+    return &c->cell_of[chunk * (size_t)c->rows + scratch];
+}
+
+static void add_cell(struct compiler *c, unsigned chunk, unsigned scratch)
 {
     struct gw__program *p = c->program;
+    bool holds = scratch == 0 && gw_plan_holds(c->plan, c->rank, chunk);
+    bool wants = scratch == 0 && gw_plan_wants(c->plan, c->rank, chunk);
+    uint32_t *number = cell_of(c, chunk, scratch);
+    if (!holds && !wants && *number == UINT32_MAX)
+        return;
+    *number = p->cell_count;
+    c->last_write[p->cell_count] = GW__NO_WRITE;
+    c->reader[p->cell_count] = UINT32_MAX;
+    p->cells[p->cell_count++] = (struct gw__cell){
+        .chunk = chunk, .scratch = scratch, .holds = holds, .wants = wants};
+}
+
+static void number_cells(struct compiler *c)
+{
     const struct gw_plan *plan = c->plan;
-    memset(c->cell_of, 0xff, plan->chunks * sizeof *c->cell_of);
+    memset(c->cell_of, 0xff,
+           (size_t)plan->chunks * c->rows * sizeof *c->cell_of);
     for (size_t i = 0; i < plan->transfer_count; i++) {
         const struct gw_transfer *t = &plan->transfers[i];
-        if (t->src == c->rank || t->dst == c->rank)
-            c->cell_of[t->chunk] = 0;
+        if (t->src == c->rank)
+            *cell_of(c, t->chunk, t->src_scratch) = 0;
+        if (t->dst == c->rank)
+            *cell_of(c, t->chunk, t->dst_scratch) = 0;
     }
-    for (unsigned chunk = 0; chunk < plan->chunks; chunk++) {
-        bool holds = gw_plan_holds(plan, c->rank, chunk);
-        bool wants = gw_plan_wants(plan, c->rank, chunk);
-        if (!holds && !wants && c->cell_of[chunk] == UINT32_MAX)
-            continue;
-        c->cell_of[chunk] = p->cell_count;
-        c->last_write[p->cell_count] = GW__NO_WRITE;
-        c->reader[p->cell_count] = UINT32_MAX;
-        p->cells[p->cell_count++] =
-            (struct gw__cell){.chunk = chunk, .holds = holds, .wants = wants};
-    }
+    for (unsigned chunk = 0; chunk < plan->chunks; chunk++)
+        for (unsigned scratch = 0; scratch < c->rows; scratch++)
+            add_cell(c, chunk, scratch);
+}
+
+/* Is it the first transfer of its message? */
+static bool begins_message(struct link_use *link, uint32_t step,
+                           unsigned channel)
+{
+    uint64_t bit = (uint64_t)1 << channel;
+    if (link->step != step + 1)
+        *link = (struct link_use){.step = step + 1};
+    bool begins = !(link->channels & bit);
+    link->channels |= bit;
+    return begins;
 }
 
 static void add_send(struct compiler *c, const struct gw_transfer *t,
                      unsigned step)
 {
     struct gw__program *p = c->program;
-    uint32_t cell = c->cell_of[t->chunk];
+    uint32_t cell = *cell_of(c, t->chunk, t->src_scratch);
     p->sends[p->send_count] =
         (struct gw__send){.peer = t->dst,
                           .cell = cell,
                           .step = step,
                           .version = c->last_write[cell],
                           .replaces = t->action == GW_REPLACE,
-                          .first = c->out_step[t->dst] != step + 1};
-    c->out_step[t->dst] = step + 1;
+                          .first = begins_message(&c->out[t->dst], step,
+                                                  t->channel)};
     c->next_reader[p->send_count] = c->reader[cell];
     c->reader[cell] = p->send_count++;
 }
@@ -144,7 +183,7 @@ static void add_arrival(struct compiler *c, const struct gw_transfer *t,
                         unsigned step)
 {
     struct gw__program *p = c->program;
-    uint32_t cell = c->cell_of[t->chunk];
+    uint32_t cell = *cell_of(c, t->chunk, t->dst_scratch);
     uint32_t last = c->last_write[cell];
     if (last == GW__NO_WRITE || p->writes[last].step != step) {
         struct gw__write *w = &p->writes[p->write_count];
@@ -163,6 +202,13 @@ static void add_arrival(struct compiler *c, const struct gw_transfer *t,
     c->source_write[p->source_count++] = last;
 }
 
+static uint16_t *contributors_at(const struct compiler *c, unsigned rank,
+                                 unsigned scratch, unsigned chunk)
+{
+    size_t row = rank * (size_t)c->rows + scratch;
+    return &c->contributors[row * c->plan->chunks + chunk];
+}
+
 /* Contributors are counted, not listed: the plan is verified, so that sums are
  * disjoint. */
 static void count_contributors(struct compiler *c, unsigned step)
@@ -171,17 +217,19 @@ static void count_contributors(struct compiler *c, unsigned step)
     size_t begin = plan->step_begin[step], end = plan->step_begin[step + 1];
     for (size_t i = begin; i < end; i++) {
         const struct gw_transfer *t = &plan->transfers[i];
-        c->added[i] = c->contributors[t->src * (size_t)plan->chunks + t->chunk];
+        c->added[i] = *contributors_at(c, t->src, t->src_scratch, t->chunk);
     }
     for (size_t i = begin; i < end; i++) {
         const struct gw_transfer *t = &plan->transfers[i];
         uint16_t *there =
-            &c->contributors[t->dst * (size_t)plan->chunks + t->chunk];
+            contributors_at(c, t->dst, t->dst_scratch, t->chunk);
         bool adds = t->action == GW_ADD;
         *there = (uint16_t)((adds ? *there : 0) + c->added[i]);
-        if (t->dst == c->rank && adds && *there == plan->ranks)
-            c->program->writes[c->last_write[c->cell_of[t->chunk]]].completes =
-                true;
+        bool completes = adds && *there == plan->ranks;
+        if (t->dst != c->rank || !completes || c->added[i] == plan->ranks)
+            continue; /* a complete sum that is added to nothing is a copy */
+        uint32_t cell = *cell_of(c, t->chunk, t->dst_scratch);
+        c->program->writes[c->last_write[cell]].completes = true;
     }
 }
 
@@ -190,8 +238,9 @@ static void compile_steps(struct compiler *c)
     const struct gw_plan *plan = c->plan;
     bool reduces = gw_collective_reduces(plan->collective);
     if (reduces)
-        for (size_t i = 0; i < (size_t)plan->ranks * plan->chunks; i++)
-            c->contributors[i] = 1;
+        for (unsigned rank = 0; rank < plan->ranks; rank++)
+            for (unsigned chunk = 0; chunk < plan->chunks; chunk++)
+                *contributors_at(c, rank, 0, chunk) = 1;
     for (unsigned step = 0; step < plan->steps; step++) {
         size_t begin = plan->step_begin[step];
         size_t end = plan->step_begin[step + 1];
@@ -217,13 +266,14 @@ static void prefix_sums(uint32_t *begin, unsigned n)
 static void order_sends_by_link(struct compiler *c)
 {
     struct gw__program *p = c->program;
+    uint32_t *at = c->cursor;
     for (uint32_t s = 0; s < p->send_count; s++)
-        p->out_begin[p->sends[s].peer + 1]++;
+        p->out_begin[p->sends[s].peer + 1] += p->sends[s].peer != c->rank;
     prefix_sums(p->out_begin, c->plan->ranks);
-    uint32_t *at = c->out_step; /* no longer needed */
     memcpy(at, p->out_begin, c->plan->ranks * sizeof *at);
     for (uint32_t s = 0; s < p->send_count; s++)
-        p->out[at[p->sends[s].peer]++] = s;
+        if (p->sends[s].peer != c->rank)
+            p->out[at[p->sends[s].peer]++] = s;
 }
 
 /* Gives each write its room in `sources`, and each link in `in`. */
@@ -242,17 +292,28 @@ static void place_arrivals(struct compiler *c)
     prefix_sums(p->in_begin, c->plan->ranks);
 }
 
+/* The sends inside the rank arrive in their order. */
+static uint32_t next_local_send(struct compiler *c)
+{
+    while (c->program->sends[c->local_send].peer != c->rank)
+        c->local_send++;
+    return c->local_send++;
+}
+
 /* Sources of a write by ascending rank, so that every rank reduces in the same
  * order. */
-static void add_source(struct compiler *c, struct gw__write *w, unsigned peer)
+static void add_source(struct compiler *c, struct gw__write *w,
+                       const struct gw_transfer *t)
 {
+    unsigned peer = t->src;
     struct gw__program_source *sources = &c->program->sources[w->source_begin];
     uint32_t n = w->source_count++;
     for (; n > 0 && sources[n - 1].peer > peer; n--)
         sources[n] = sources[n - 1];
     sources[n] = (struct gw__program_source){
-        .peer = peer, .first = c->in_step[peer] != w->step + 1};
-    c->in_step[peer] = w->step + 1;
+        .peer = peer,
+        .send = peer == c->rank ? next_local_send(c) : 0,
+        .first = begins_message(&c->in[peer], w->step, t->channel)};
 }
 
 static uint32_t find_source(const struct gw__program *p,
@@ -274,8 +335,8 @@ static void order_arrivals(struct compiler *c)
     for (size_t i = 0; i < plan->transfer_count; i++)
         if (plan->transfers[i].dst == c->rank)
             add_source(c, &p->writes[c->source_write[arrival++]],
-                       plan->transfers[i].src);
-    uint32_t *at = c->in_step; /* no longer needed */
+                       &plan->transfers[i]);
+    uint32_t *at = c->cursor;
     memcpy(at, p->in_begin, plan->ranks * sizeof *at);
     arrival = 0;
     for (size_t i = 0; i < plan->transfer_count; i++) {
@@ -293,7 +354,10 @@ enum gw_err gw__program_new(struct gw_plan **plan, unsigned rank, bool direct,
 {
     assert(rank < (*plan)->ranks);
     struct gw__program *p = calloc(1, sizeof *p);
-    struct compiler c = {.program = p, .plan = *plan, .rank = rank};
+    struct compiler c = {.program = p,
+                         .plan = *plan,
+                         .rank = rank,
+                         .rows = (*plan)->scratch + 1};
     enum gw_err err = GW_OK;
     *program = NULL;
     if (!p) {

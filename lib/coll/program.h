@@ -4,7 +4,7 @@
  * dependencies between them. Compiled once per plan and rank, and independent
  * of buffers and counts.
  *
- * Every (rank, chunk) goes through versions. Version 0 is the rank's initial
+ * Every cell goes through versions. Version 0 is the rank's initial
  * value; each write (all transfers of one step into that chunk) makes the next.
  * A send reads a version. A write may overwrite memory only after all sends of
  * the version before it have left.
@@ -16,9 +16,11 @@
 
 #define GW__NO_WRITE UINT32_MAX
 
-/* A chunk that this rank holds, wants, or forwards. */
+/* A chunk that this rank holds, wants, or forwards, in its buffer or in
+ * scratch. */
 struct gw__cell {
     uint32_t chunk;
+    uint32_t scratch; /* 0: its buffer */
     bool holds;   /* has a value before the first step */
     bool wants;   /* must have the final value */
     bool written; /* some write goes into it */
@@ -28,7 +30,8 @@ struct gw__cell {
 };
 
 struct gw__send {
-    uint32_t peer, cell, step;
+    uint32_t peer, cell, step; /* peer: may be the rank itself, which is not in
+                                  `out`: its write reads the memory */
     uint32_t version; /* the write whose result it reads; GW__NO_WRITE: the
                          initial value */
     bool replaces;    /* `=`, not `+` */
@@ -38,8 +41,9 @@ struct gw__send {
 };
 
 struct gw__program_source {
-    uint32_t peer;
-    bool first; /* of its message */
+    uint32_t peer; /* or the rank itself: a copy or reduction inside it */
+    uint32_t send; /* inside the rank: index into sends */
+    bool first;    /* of its message */
 };
 
 struct gw__write {

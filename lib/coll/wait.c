@@ -58,7 +58,7 @@ void gw__engine_describe(const struct gw_request *r, char *text, size_t room,
 {
     const struct gw__program *p = r->program;
     for (unsigned q = 0; q < r->comm->size; q++)
-        if (r->in_at[q] < p->in_begin[q + 1]) {
+        if (q != r->comm->rank && r->in_at[q] < p->in_begin[q + 1]) {
             uint32_t write = p->in[r->in_at[q]].write;
             const struct gw__write *w = &p->writes[write];
             struct gw__slice_view view;

@@ -89,14 +89,14 @@ void gw_builder_step(struct gw_builder *b)
 }
 
 static bool transfer_is_sane(struct gw_builder *b, unsigned src, unsigned dst,
-                             unsigned chunk)
+                             unsigned chunk, bool copies)
 {
     const struct gw_plan *plan = &b->plan;
     if (src >= plan->ranks || dst >= plan->ranks)
         gw_fail(&b->error, GW_EPLAN,
                 "step %u: %u>%u: there are only %u ranks, numbered from 0",
                 plan->steps, src, dst, plan->ranks);
-    else if (src == dst)
+    else if (src == dst && !copies)
         gw_fail(&b->error, GW_EPLAN, "step %u: rank %u sends to itself",
                 plan->steps, src);
     else if (chunk >= plan->chunks)
@@ -115,7 +115,7 @@ static void hand_on(struct gw_builder *b, const struct gw__run *run)
     struct gw_plan *plan = &b->plan;
     struct gw__run counted = *run;
     unsigned last = run->chunk + (run->count - 1) * run->stride;
-    if (!transfer_is_sane(b, run->src, run->dst, last))
+    if (!transfer_is_sane(b, run->src, run->dst, last, false))
         return;
     if (plan->steps == 0)
         gw_builder_step(b);
@@ -123,6 +123,43 @@ static void hand_on(struct gw_builder *b, const struct gw__run *run)
     counted.step = plan->steps - 1;
     if (!b->sink->add(b->sink->context, &counted))
         gw_fail(&b->error, GW_ENOMEM, "an algorithm of %u ranks", plan->ranks);
+}
+
+static bool scratch_is_sane(struct gw_builder *b, unsigned scratch)
+{
+    if (scratch <= GW_SCRATCH_MAX)
+        return true;
+    gw_fail(&b->error, GW_EPLAN,
+            "step %u: scratch %u: a rank can have at most %d per chunk",
+            b->plan.steps, scratch, GW_SCRATCH_MAX);
+    return false;
+}
+
+void gw_builder_transfer(struct gw_builder *b, const struct gw_transfer *t)
+{
+    struct gw_plan *plan = &b->plan;
+    bool copies = t->src_scratch != t->dst_scratch;
+    unsigned scratch =
+        t->src_scratch > t->dst_scratch ? t->src_scratch : t->dst_scratch;
+    if (b->error.code)
+        return;
+    if (b->sink) {
+        gw_fail(&b->error, GW_EPLAN, "an algorithm cannot use scratch");
+        return;
+    }
+    if (!transfer_is_sane(b, t->src, t->dst, t->chunk, copies) ||
+        !scratch_is_sane(b, scratch))
+        return;
+    if (plan->steps == 0)
+        gw_builder_step(b);
+    void *transfers = plan->transfers;
+    bool grown = grow_array(b, &transfers, &b->transfer_capacity,
+                            plan->transfer_count + 1, sizeof *plan->transfers);
+    plan->transfers = transfers;
+    if (!grown)
+        return;
+    plan->scratch = scratch > plan->scratch ? scratch : plan->scratch;
+    plan->transfers[plan->transfer_count++] = *t;
 }
 
 void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
@@ -139,22 +176,15 @@ void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
                                      .stride = 1,
                                      .count = 1,
                                      .action = action});
-    if (b->error.code || b->sink || !transfer_is_sane(b, src, dst, chunk))
+    if (b->error.code || b->sink ||
+        !transfer_is_sane(b, src, dst, chunk, false))
         return;
-    if (plan->steps == 0)
-        gw_builder_step(b);
-    void *transfers = plan->transfers;
-    bool grown = grow_array(b, &transfers, &b->transfer_capacity,
-                            plan->transfer_count + 1, sizeof *plan->transfers);
-    plan->transfers = transfers;
-    if (!grown)
-        return;
-    plan->transfers[plan->transfer_count++] = (struct gw_transfer){
-        .src = (uint16_t)src,
-        .dst = (uint16_t)dst,
-        .chunk = chunk & 0x3fffffff,
-        .action = (unsigned)action & 3,
-    };
+    gw_builder_transfer(b, &(struct gw_transfer){
+                               .src = (uint16_t)src,
+                               .dst = (uint16_t)dst,
+                               .chunk = chunk & 0xffffff,
+                               .action = (unsigned)action & 3,
+                           });
 }
 
 bool gw__builder_failed(const struct gw_builder *b)

@@ -3,8 +3,8 @@
  * Checks the data flow of a plan by symbolic execution. `+` needs disjoint
  * sets, or a rank would be counted twice; at the end every set must be the one
  * that the collective promises. Chunks are independent, so each is executed
- * alone. Memory holds the sets of one chunk only: one row per rank, initialised
- * when a transfer first touches it.
+ * alone. Memory holds the sets of one chunk only: one row per rank and scratch,
+ * initialised when a transfer first touches it.
  */
 #include "verify.h"
 
@@ -15,32 +15,33 @@ struct play {
     const struct gw_plan *plan;
     struct gw__finding *found;
     struct gw__sets sets;
-    uint32_t *begun;  /* of each rank: chunk + 1 that its row belongs to */
+    uint32_t *begun;  /* of each row: chunk + 1 that it belongs to */
     uint32_t *writer; /* of each staged row: its first write of the step */
 };
 
-static void touch(struct play *p, unsigned rank, unsigned chunk)
+static void touch(struct play *p, uint32_t row, unsigned chunk)
 {
-    if (p->begun[rank] == chunk + 1)
+    if (p->begun[row] == chunk + 1)
         return;
-    p->begun[rank] = chunk + 1;
-    gw__sets_begin(&p->sets, p->plan, rank, rank, chunk);
+    p->begun[row] = chunk + 1;
+    gw__sets_begin(&p->sets, p->plan, row, row, chunk);
 }
 
 /* The fault of transfer t, or GW_FAULT_NONE. */
 static enum gw_fault play_transfer(struct play *p, uint32_t t)
 {
     const struct gw_transfer *all = p->plan->transfers, *x = &all[t];
-    touch(p, x->src, x->chunk);
-    touch(p, x->dst, x->chunk);
-    if (!p->sets.staged[x->dst])
-        p->writer[x->dst] = t;
+    uint32_t src = gw__src_row(p->plan, x), dst = gw__dst_row(p->plan, x);
+    touch(p, src, x->chunk);
+    touch(p, dst, x->chunk);
+    if (!p->sets.staged[dst])
+        p->writer[dst] = t;
     else if (x->action == GW_REPLACE ||
-             all[p->writer[x->dst]].action == GW_REPLACE)
+             all[p->writer[dst]].action == GW_REPLACE)
         return GW_FAULT_CONFLICT;
-    if (gw__sets_count(&p->sets, gw__sets_before(&p->sets, x->src)) == 0)
+    if (gw__sets_count(&p->sets, gw__sets_before(&p->sets, src)) == 0)
         return GW_FAULT_ABSENT;
-    if (!gw__sets_write(&p->sets, x->dst, x->src, x->action))
+    if (!gw__sets_write(&p->sets, dst, src, x->action))
         return GW_FAULT_DOUBLE;
     return GW_FAULT_NONE;
 }
@@ -56,7 +57,7 @@ static bool play_step(struct play *p, uint32_t i, uint32_t end)
             .fault = fault,
             .step = p->index->step[t],
             .transfer = t,
-            .other = p->writer[p->plan->transfers[t].dst],
+            .other = p->writer[gw__dst_row(p->plan, &p->plan->transfers[t])],
         };
         if (fault != GW_FAULT_NONE)
             gw__finding_keep_first(p->found, &finding);
@@ -80,8 +81,9 @@ static bool play_chunk(struct play *p, unsigned chunk)
 
 static bool check_promise(struct play *p, unsigned rank, unsigned chunk)
 {
-    touch(p, rank, chunk);
-    const uint64_t *set = gw__sets_before(&p->sets, rank);
+    uint32_t row = gw__row(p->plan, rank, 0);
+    touch(p, row, chunk);
+    const uint64_t *set = gw__sets_before(&p->sets, row);
     if (gw__sets_is_full(&p->sets, set))
         return true;
     struct gw__finding short_of = {.fault = GW_FAULT_INCOMPLETE,
@@ -118,12 +120,13 @@ enum gw_err gw__check_dataflow(const struct gw__index *index,
 {
     const struct gw_plan *plan = index->plan;
     struct play p = {.index = index, .plan = plan, .found = found};
-    enum gw_err err = gw__sets_init(&p.sets, plan, plan->ranks, why);
+    uint32_t rows = gw__rows(plan);
+    enum gw_err err = gw__sets_init(&p.sets, plan, rows, why);
     if (err)
         return err;
     gw__sets_from(&p.sets, index->start);
-    p.begun = calloc(plan->ranks, sizeof *p.begun);
-    p.writer = calloc(plan->ranks, sizeof *p.writer);
+    p.begun = calloc(rows, sizeof *p.begun);
+    p.writer = calloc(rows, sizeof *p.writer);
     bool room = p.begun && p.writer;
     for (unsigned chunk = 0; room && chunk < plan->chunks; chunk++)
         if (play_chunk(&p, chunk) && found->fault == GW_FAULT_NONE)

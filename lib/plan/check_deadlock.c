@@ -13,6 +13,9 @@
  *          version before have pushed slice k. Applying takes the heads off
  *          the links.
  *
+ * A copy inside a rank is a link from the rank to itself. It needs no memory
+ * between the two: its slice leaves its source when it is applied, not before.
+ *
  * A move never makes another move impossible, so the order of moves does not
  * matter: the game moves while any slice can. The remaining slices cannot move
  * in any run, and their ranks wait for each other in a cycle (cycle.c). A
@@ -36,10 +39,15 @@ static uint32_t transfer_of(const struct gw__deadlock_state *w, uint32_t link,
     return w->by_link->item[w->by_link->begin[link] + item / w->slices];
 }
 
+uint32_t gw__link_item(const struct gw__deadlock_state *w, uint32_t link,
+                       uint32_t item)
+{
+    return item < items_of(w, link) ? transfer_of(w, link, item) : UINT32_MAX;
+}
+
 uint32_t gw__link_front(const struct gw__deadlock_state *w, uint32_t link)
 {
-    uint32_t item = w->links[link].pushed;
-    return item < items_of(w, link) ? transfer_of(w, link, item) : UINT32_MAX;
+    return gw__link_item(w, link, w->links[link].pushed);
 }
 
 uint32_t gw__link_head(const struct gw__deadlock_state *w, uint32_t link)
@@ -75,6 +83,19 @@ static void arrive(struct gw__deadlock_state *w, uint32_t link)
     wake_version(w, version);
 }
 
+static bool is_local(const struct gw__deadlock_state *w, uint32_t link)
+{
+    return gw__is_local(&w->index->plan->transfers[transfer_of(w, link, 0)]);
+}
+
+/* A reader no longer needs this slice of the version. */
+static void leave(struct gw__deadlock_state *w, uint32_t version,
+                  uint32_t slice)
+{
+    if (--w->unsent[version * (size_t)w->slices + slice] == 0)
+        wake_version(w, version + 1);
+}
+
 static void push_items(struct gw__deadlock_state *w, uint32_t link)
 {
     struct gw__link_progress *l = &w->links[link];
@@ -84,8 +105,8 @@ static void push_items(struct gw__deadlock_state *w, uint32_t link)
         uint32_t version = w->versions->read[transfer_of(w, link, l->pushed)];
         if (w->applied[version] <= slice)
             return;
-        if (--w->unsent[version * (size_t)w->slices + slice] == 0)
-            wake_version(w, version + 1);
+        if (!is_local(w, link))
+            leave(w, version, slice);
         if (l->popped == l->pushed++)
             arrive(w, link);
     }
@@ -106,11 +127,13 @@ static void apply_version(struct gw__deadlock_state *w, uint32_t version)
     const struct gw__buckets *writers = &w->versions->writers;
     const struct gw__buckets *readers = &w->versions->readers;
     const uint32_t *link = w->index->link;
-    w->applied[version]++;
+    uint32_t slice = w->applied[version]++;
     w->heads[version] = 0;
     uint32_t end = writers->begin[version + 1];
     for (uint32_t i = writers->begin[version]; i < end; i++) {
         uint32_t from = link[writers->item[i]];
+        if (is_local(w, from))
+            leave(w, w->versions->read[writers->item[i]], slice);
         if (++w->links[from].popped < w->links[from].pushed)
             arrive(w, from);
         wake_link(w, from);

@@ -96,9 +96,9 @@ static void check_links(const struct gw__index *index, uint32_t *last,
     for (uint32_t t = 0; t < index->transfers; t++) {
         uint32_t *before = &last[index->link[t]];
         bool again = *before && index->step[*before - 1] == index->step[t];
-        if (!again)
+        if (!again && !gw__is_local(&index->plan->transfers[t]))
             check_peers(index, peers, t, found);
-        else if (index->plan->transfers[t].action == GW_TOKEN) {
+        else if (again && index->plan->transfers[t].action == GW_TOKEN) {
             struct gw__finding twice = {.fault = GW_FAULT_CONFLICT,
                                         .step = index->step[t],
                                         .transfer = t,

@@ -55,9 +55,10 @@ static struct dependency link_dependency(const struct gw__deadlock_state *w,
         return depends_on_version(w, w->versions->read[t]);
     uint32_t head = gw__link_head(w, link);
     struct dependency dep = depends_on_version(w, w->versions->write[head]);
+    char name[GW__TRANSFER_TEXT];
     snprintf(dep.text, sizeof dep.text,
-             "rank %u step %u: %u>%u c%u waits for room on %u>%u", x->src,
-             w->index->step[t] + 1, x->src, x->dst, x->chunk, x->src, x->dst);
+             "rank %u step %u: %s waits for room on %u>%u", x->src,
+             w->index->step[t] + 1, gw__moves_text(x, name), x->src, x->dst);
     return dep;
 }
 
@@ -69,18 +70,20 @@ static bool writer_blocks(const struct gw__deadlock_state *w, uint32_t t,
     const struct gw_transfer *x = &w->index->plan->transfers[t];
     uint32_t link = w->index->link[t], head = gw__link_head(w, link);
     unsigned step = w->index->step[t] + 1;
+    char name[GW__TRANSFER_TEXT];
     if (head == t)
         return false;
+    gw__moves_text(x, name);
     if (head == UINT32_MAX) {
         dep->thing = link;
         snprintf(dep->text, sizeof dep->text,
-                 "rank %u step %u: c%u waits until %u>%u c%u is sent", x->dst,
-                 step, x->chunk, x->src, x->dst, x->chunk);
+                 "rank %u step %u: c%u waits until %s is sent", x->dst, step,
+                 x->chunk, name);
     } else {
         *dep = depends_on_version(w, w->versions->write[head]);
         snprintf(dep->text, sizeof dep->text,
-                 "rank %u step %u: %u>%u c%u waits after c%u on the same link",
-                 x->dst, step, x->src, x->dst, x->chunk,
+                 "rank %u step %u: %s waits after c%u on the same link", x->dst,
+                 step, name,
                  w->index->plan->transfers[head].chunk);
     }
     return true;
@@ -96,9 +99,10 @@ static uint32_t unsent_reader(const struct gw__deadlock_state *w,
     for (;; i++) {
         assert(i < readers->begin[version + 1]);
         uint32_t t = readers->item[i], link = w->index->link[t];
-        uint32_t front = gw__link_front(w, link);
-        uint32_t pushed = w->links[link].pushed % w->slices;
-        if (front < t || (front == t && pushed <= slice))
+        bool local = gw__is_local(&w->index->plan->transfers[t]);
+        uint32_t left = local ? w->links[link].popped : w->links[link].pushed;
+        uint32_t front = gw__link_item(w, link, left);
+        if (front < t || (front == t && left % w->slices <= slice))
             return t;
     }
 }
@@ -119,11 +123,14 @@ static struct dependency version_dependency(const struct gw__deadlock_state *w,
     if (w->applied[version - 1] <= slice)
         return depends_on_version(w, version - 1);
     uint32_t reader = unsent_reader(w, version - 1, slice);
-    const struct gw_transfer *x = &all[reader];
+    char name[GW__TRANSFER_TEXT];
     dep.thing = w->index->link[reader];
+    if (gw__is_local(&all[reader]) && gw__link_head(w, dep.thing) == reader)
+        dep = depends_on_version(w, w->versions->write[reader]);
     snprintf(dep.text, sizeof dep.text,
-             "rank %u step %u: c%u waits until %u>%u c%u has left", all[t].dst,
-             w->index->step[t] + 1, x->chunk, x->src, x->dst, x->chunk);
+             "rank %u step %u: c%u waits until %s has left", all[t].dst,
+             w->index->step[t] + 1, all[t].chunk,
+             gw__moves_text(&all[reader], name));
     return dep;
 }
 
@@ -195,10 +202,11 @@ void gw__cycle_describe(const struct gw__deadlock_state *w,
         .chunk = x->chunk,
     };
     bool whole = w->slices == 1;
+    char name[GW__TRANSFER_TEXT];
     snprintf(verdict->sentence, sizeof verdict->sentence,
-             "step %u: %u>%u c%u waits forever: a cycle of %u waits, with room "
-             "for %u %s%s per link",
-             verdict->step, x->src, x->dst, x->chunk, length, w->room,
+             "step %u: %s waits forever: a cycle of %u waits, with room for %u "
+             "%s%s per link",
+             verdict->step, gw__moves_text(x, name), length, w->room,
              whole ? "chunk" : "slice", w->room == 1 ? "" : "s");
     uint32_t thing = first;
     do {

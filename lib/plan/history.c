@@ -33,7 +33,7 @@ struct history {
     uint32_t items;
     bool *carries; /* of each item: the value that it carries matters */
     bool *listed;  /* of each item: it is in the history */
-    bool *live;    /* of each rank: its value, at this step, matters */
+    bool *live;    /* of each row: its value, at this step, matters */
     uint32_t omitted_lines;
 };
 
@@ -58,20 +58,30 @@ static const char *plural(const struct history *s, const uint64_t *set)
     return gw__sets_count(&s->sets, set) == 1 ? "rank" : "ranks";
 }
 
+static uint32_t source_at(const struct history *s, uint32_t i)
+{
+    return gw__src_row(s->plan, at(s, i));
+}
+
+static uint32_t target_at(const struct history *s, uint32_t i)
+{
+    return gw__dst_row(s->plan, at(s, i));
+}
+
 /* Executes the items and shows each to `see` before it writes. */
 static void replay(struct history *s, void (*visit)(struct history *, uint32_t))
 {
     unsigned chunk = s->verdict->chunk;
     gw__sets_commit(&s->sets);
-    for (unsigned rank = 0; rank < s->plan->ranks; rank++)
-        gw__sets_begin(&s->sets, s->plan, rank, rank, chunk);
+    for (uint32_t row = 0; row < gw__rows(s->plan); row++)
+        gw__sets_begin(&s->sets, s->plan, row, row, chunk);
     for (uint32_t i = 0; i < s->items; i++) {
-        const struct gw_transfer *x = at(s, i);
         if (i > 0 && step_at(s, i) != step_at(s, i - 1))
             gw__sets_commit(&s->sets);
         visit(s, i);
         if (!is_fault(s, i))
-            gw__sets_write(&s->sets, x->dst, x->src, x->action);
+            gw__sets_write(&s->sets, target_at(s, i), source_at(s, i),
+                           at(s, i)->action);
     }
     if (s->finding->fault != GW_FAULT_DOUBLE)
         gw__sets_commit(&s->sets);
@@ -85,7 +95,7 @@ static void visit_nothing(struct history *s, uint32_t i)
 
 static void visit_carried(struct history *s, uint32_t i)
 {
-    const uint64_t *sent = gw__sets_before(&s->sets, at(s, i)->src);
+    const uint64_t *sent = gw__sets_before(&s->sets, source_at(s, i));
     s->carries[i] =
         s->member == ALL_MEMBERS || gw__sets_has(sent, (unsigned)s->member);
 }
@@ -97,13 +107,14 @@ static void visit_listed(struct history *s, uint32_t i)
     const struct gw_transfer *x = at(s, i);
     const struct gw__sets *sets = &s->sets;
     char had[SET_TEXT], sent[SET_TEXT], sum[SET_TEXT];
-    const uint64_t *before = gw__sets_value(sets, x->dst);
-    const uint64_t *adds = gw__sets_before(sets, x->src);
+    const uint64_t *before = gw__sets_value(sets, target_at(s, i));
+    const uint64_t *adds = gw__sets_before(sets, source_at(s, i));
     gw__sets_text(sets, before, had, sizeof had);
     gw__sets_text(sets, adds, sent, sizeof sent);
-    char line[64], sign = gw__action_sign(x->action);
-    snprintf(line, sizeof line, "step %u: %u>%u c%u %c", step_at(s, i) + 1,
-             x->src, x->dst, x->chunk, sign);
+    char name[GW__TRANSFER_TEXT], line[sizeof name + 24];
+    char sign = gw__action_sign(x->action);
+    snprintf(line, sizeof line, "step %u: %s", step_at(s, i) + 1,
+             gw__transfer_text(x, name));
     for (unsigned w = 0; w < sets->words; w++)
         s->wrong[w] =
             is_fault(s, i) ? before[w] & adds[w] : before[w] | adds[w];
@@ -122,17 +133,17 @@ static void visit_listed(struct history *s, uint32_t i)
 static void mark_step(struct history *s, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = begin; i < end; i++)
-        if (s->live[at(s, i)->dst] && s->carries[i])
+        if (s->live[target_at(s, i)] && s->carries[i])
             s->listed[i] = true;
     for (uint32_t i = begin; i < end; i++) {
         bool only_source =
             s->member != ALL_MEMBERS || at(s, i)->action == GW_REPLACE;
         if (s->listed[i] && only_source)
-            s->live[at(s, i)->dst] = false;
+            s->live[target_at(s, i)] = false;
     }
     for (uint32_t i = begin; i < end; i++)
         if (s->listed[i])
-            s->live[at(s, i)->src] = true;
+            s->live[source_at(s, i)] = true;
 }
 
 /* Marks the faulty transfer, and the earlier additions of its step that carried
@@ -141,16 +152,16 @@ static void mark_step(struct history *s, uint32_t begin, uint32_t end)
 static uint32_t mark_fault(struct history *s)
 {
     uint32_t fault = s->items - 1, i = fault;
-    const struct gw_transfer *x = at(s, fault);
+    uint32_t target = target_at(s, fault);
     s->listed[fault] = true;
-    s->live[x->src] = s->live[x->dst] = true;
+    s->live[source_at(s, fault)] = s->live[target] = true;
     while (i > 0 && step_at(s, i - 1) == step_at(s, fault)) {
         i--;
-        if (at(s, i)->dst != x->dst || !s->carries[i])
+        if (target_at(s, i) != target || !s->carries[i])
             continue;
         s->listed[i] = true;
-        s->live[x->dst] = false;
-        s->live[at(s, i)->src] = true;
+        s->live[target] = false;
+        s->live[source_at(s, i)] = true;
     }
     return i;
 }
@@ -161,7 +172,7 @@ static void mark(struct history *s)
     if (s->finding->fault == GW_FAULT_DOUBLE)
         end = mark_fault(s);
     else
-        s->live[s->verdict->dst] = true;
+        s->live[gw__row(s->plan, s->verdict->dst, 0)] = true;
     while (end > 0) {
         uint32_t begin = end - 1;
         while (begin > 0 && step_at(s, begin - 1) == step_at(s, end - 1))
@@ -180,9 +191,11 @@ static void mark(struct history *s)
 static void describe_double(struct history *s)
 {
     struct gw_verdict *v = s->verdict;
-    char ranks[RANKS_TEXT];
-    const uint64_t *has = gw__sets_value(&s->sets, v->dst);
-    const uint64_t *adds = gw__sets_before(&s->sets, v->src);
+    char ranks[RANKS_TEXT], name[GW__TRANSFER_TEXT];
+    uint32_t fault = s->items - 1;
+    const uint64_t *has = gw__sets_value(&s->sets, target_at(s, fault));
+    const uint64_t *adds = gw__sets_before(&s->sets, source_at(s, fault));
+    gw__moves_text(at(s, fault), name);
     for (unsigned w = 0; w < s->sets.words; w++)
         s->wrong[w] = has[w] & adds[w];
     s->member = 0;
@@ -190,13 +203,13 @@ static void describe_double(struct history *s)
         s->member++;
     if (s->sets.members == 1)
         snprintf(v->sentence, sizeof v->sentence,
-                 "step %u: %u>%u c%u + would count c%u twice", v->step, v->src,
-                 v->dst, v->chunk, v->chunk);
+                 "step %u: %s + would count c%u twice", v->step, name,
+                 v->chunk);
     else {
         gw__sets_text(&s->sets, s->wrong, ranks, sizeof ranks);
         snprintf(v->sentence, sizeof v->sentence,
-                 "step %u: %u>%u c%u would count %s %s twice", v->step, v->src,
-                 v->dst, v->chunk, plural(s, s->wrong), ranks);
+                 "step %u: %s would count %s %s twice", v->step, name,
+                 plural(s, s->wrong), ranks);
     }
 }
 
@@ -204,7 +217,8 @@ static void describe_incomplete(struct history *s)
 {
     struct gw_verdict *v = s->verdict;
     char ranks[RANKS_TEXT];
-    const uint64_t *has = gw__sets_before(&s->sets, v->dst);
+    const uint64_t *has =
+        gw__sets_before(&s->sets, gw__row(s->plan, v->dst, 0));
     gw__sets_lacking(&s->sets, has, s->wrong);
     bool lacks = gw__sets_count(&s->sets, s->wrong) > 0;
     if (!lacks && s->sets.start)
@@ -237,7 +251,8 @@ static void write_history(struct history *s)
     if (s->finding->fault == GW_FAULT_DOUBLE)
         return;
     char has[SET_TEXT];
-    gw__sets_text(&s->sets, gw__sets_before(&s->sets, v->dst), has, sizeof has);
+    uint32_t row = gw__row(s->plan, v->dst, 0);
+    gw__sets_text(&s->sets, gw__sets_before(&s->sets, row), has, sizeof has);
     if (s->sets.members == 1)
         gw__history_add(v, "end: rank %u never receives c%u", v->dst, v->chunk);
     else
@@ -261,14 +276,14 @@ enum gw_err gw__history_describe(const struct gw__index *index,
     while (begin + s.items < end && (finding->fault == GW_FAULT_INCOMPLETE ||
                                      s.item[s.items] <= finding->transfer))
         s.items++;
-    enum gw_err err = gw__sets_init(&s.sets, plan, plan->ranks, why);
+    enum gw_err err = gw__sets_init(&s.sets, plan, gw__rows(plan), why);
     if (err)
         return err;
     gw__sets_from(&s.sets, index->start);
     s.wrong = calloc(s.sets.words, sizeof *s.wrong);
     s.carries = calloc(s.items + 1, sizeof *s.carries);
     s.listed = calloc(s.items + 1, sizeof *s.listed);
-    s.live = calloc(plan->ranks, sizeof *s.live);
+    s.live = calloc(gw__rows(plan), sizeof *s.live);
     bool room = s.wrong && s.carries && s.listed && s.live;
     if (room)
         write_history(&s);

@@ -7,6 +7,40 @@
 
 #include <stdlib.h>
 
+uint32_t gw__rows(const struct gw_plan *plan)
+{
+    return plan->ranks * (plan->scratch + 1);
+}
+
+uint32_t gw__row(const struct gw_plan *plan, unsigned rank, unsigned scratch)
+{
+    return rank * (plan->scratch + 1) + scratch;
+}
+
+uint32_t gw__src_row(const struct gw_plan *plan, const struct gw_transfer *x)
+{
+    return gw__row(plan, x->src, x->src_scratch);
+}
+
+uint32_t gw__dst_row(const struct gw_plan *plan, const struct gw_transfer *x)
+{
+    return gw__row(plan, x->dst, x->dst_scratch);
+}
+
+bool gw__is_local(const struct gw_transfer *x)
+{
+    return x->src == x->dst;
+}
+
+unsigned gw__channels(const struct gw_plan *plan)
+{
+    unsigned last = 0;
+    for (size_t t = 0; t < plan->transfer_count; t++)
+        last = plan->transfers[t].channel > last ? plan->transfers[t].channel
+                                                 : last;
+    return last + 1;
+}
+
 bool gw__buckets_init(struct gw__buckets *buckets, const uint32_t *key,
                       uint32_t items, uint32_t keys)
 {

@@ -13,6 +13,26 @@
  * (In check_shape.c.) */
 bool gw__chunks_fit(const struct gw_plan *plan);
 
+/* The rows of a plan: each rank's buffer and its scratch, numbered together. A
+ * transfer reads one row of its chunk and writes another. */
+uint32_t gw__rows(const struct gw_plan *plan);
+uint32_t gw__row(const struct gw_plan *plan, unsigned rank, unsigned scratch);
+uint32_t gw__src_row(const struct gw_plan *plan, const struct gw_transfer *x);
+uint32_t gw__dst_row(const struct gw_plan *plan, const struct gw_transfer *x);
+/* Is it a copy or a reduction inside a rank? */
+bool gw__is_local(const struct gw_transfer *x);
+/* One more than the largest channel of the plan. */
+unsigned gw__channels(const struct gw_plan *plan);
+
+/* '+', '=' or '|'. */
+char gw__action_sign(unsigned action);
+/* "0>1.2 c3" and "0>1.2 c3 + @1", as in a plan's text; both return `out`. */
+enum { GW__TRANSFER_TEXT = 64 };
+const char *gw__moves_text(const struct gw_transfer *x,
+                           char out[GW__TRANSFER_TEXT]);
+const char *gw__transfer_text(const struct gw_transfer *x,
+                              char out[GW__TRANSFER_TEXT]);
+
 /* Items 0, 1, ... sorted by key; those of key k are
  * item[begin[k]] .. item[begin[k + 1] - 1], in their old order. */
 struct gw__buckets {

@@ -9,7 +9,7 @@
  *     sum over steps of max over ranks of
  *         alpha * max(messages sent, received)
  *       + beta  * max(bytes sent, received)
- *       + gamma * bytes reduced
+ *       + gamma * bytes reduced, or copied inside the rank
  *
  * A run that overlaps steps and slices can be faster; bound.c has the lower
  * bounds.
@@ -23,6 +23,7 @@ struct load {
     uint64_t messages_sent, messages_received;
     uint64_t bytes_sent, bytes_received;
     uint64_t bytes_reduced;
+    uint64_t bytes_copied; /* inside the rank */
 };
 
 struct pricing {
@@ -31,7 +32,8 @@ struct pricing {
     size_t elem_bytes;
     uint32_t *link; /* of each transfer */
     uint32_t links;
-    uint32_t *used;       /* of each link: the last step, counted from 1 */
+    uint32_t *used_step;  /* of each link: the last step, counted from 1 */
+    uint64_t *used;       /* and the channels that it has used there */
     uint64_t *link_bytes; /* of each link */
     struct load *step;    /* of each rank, in this step; else zero */
     struct load *all;     /* of each rank, in all steps */
@@ -47,19 +49,35 @@ static uint64_t chunk_bytes(const struct gw_plan *plan, unsigned chunk,
     return length * elem_bytes;
 }
 
+/* The first transfer of a step on this link and channel. */
+static bool begins_message(uint64_t *channels, uint32_t *last_step,
+                           uint32_t step, unsigned channel)
+{
+    uint64_t bit = (uint64_t)1 << channel;
+    uint64_t before = *last_step == step + 1 ? *channels : 0;
+    *last_step = step + 1;
+    *channels = before | bit;
+    return !(before & bit);
+}
+
 static void add_transfer(struct pricing *p, uint32_t step, size_t t)
 {
     const struct gw_transfer *x = &p->plan->transfers[t];
     struct load *src = &p->step[x->src], *dst = &p->step[x->dst];
     uint64_t bytes = chunk_bytes(p->plan, x->chunk, p->count, p->elem_bytes);
-    bool message = p->used[p->link[t]] != step + 1;
-    p->used[p->link[t]] = step + 1;
+    dst->bytes_reduced += x->action == GW_ADD ? bytes : 0;
+    if (gw__is_local(x)) {
+        dst->bytes_copied += x->action == GW_ADD ? 0 : bytes;
+        return;
+    }
+    uint64_t *channels = &p->used[p->link[t]];
+    bool message = begins_message(channels, &p->used_step[p->link[t]], step,
+                                  x->channel);
     p->link_bytes[p->link[t]] += bytes;
     src->messages_sent += message;
     dst->messages_received += message;
     src->bytes_sent += bytes;
     dst->bytes_received += bytes;
-    dst->bytes_reduced += x->action == GW_ADD ? bytes : 0;
 }
 
 static uint64_t larger_count(uint64_t a, uint64_t b)
@@ -81,7 +99,7 @@ static double load_us(const struct load *load,
         larger_count(load->messages_sent, load->messages_received);
     uint64_t bytes = larger_count(load->bytes_sent, load->bytes_received);
     return gw_cost_model_us(model, (double)messages, (double)bytes,
-                            (double)load->bytes_reduced);
+                            (double)(load->bytes_reduced + load->bytes_copied));
 }
 
 /* Adds a rank's load of the step to its total and clears it. */
@@ -170,8 +188,9 @@ enum gw_err gw_plan_price(const struct gw_plan *plan, size_t count,
     bool room =
         p.link && p.step && p.all && gw__links_number(plan, p.link, &p.links);
     p.used = calloc((size_t)p.links + 1, sizeof *p.used);
+    p.used_step = calloc((size_t)p.links + 1, sizeof *p.used_step);
     p.link_bytes = calloc((size_t)p.links + 1, sizeof *p.link_bytes);
-    room = room && p.used && p.link_bytes;
+    room = room && p.used && p.used_step && p.link_bytes;
     for (uint32_t step = 0; room && step < plan->steps; step++)
         price->predicted_us += price_step(&p, step, model);
     if (room)
@@ -180,6 +199,7 @@ enum gw_err gw_plan_price(const struct gw_plan *plan, size_t count,
         gw_bound_us(plan->collective, plan->ranks, count, elem_bytes, model);
     free(p.link_bytes);
     free(p.used);
+    free(p.used_step);
     free(p.all);
     free(p.step);
     free(p.link);
@@ -190,25 +210,38 @@ enum gw_err gw_plan_price(const struct gw_plan *plan, size_t count,
 
 /* While counting, messages[peer] holds the number of messages in its upper half
  * and the last one's step, counted from 1, in its lower half: all chunks to one
- * peer in a step are one message. */
+ * peer in a step and on a channel are one message. */
+static void count_messages(const struct gw_plan *plan, unsigned rank,
+                           unsigned channel, uint64_t *messages)
+{
+    for (uint32_t step = 0; step < plan->steps; step++) {
+        size_t end = plan->step_begin[step + 1];
+        for (size_t t = plan->step_begin[step]; t < end; t++) {
+            const struct gw_transfer *x = &plan->transfers[t];
+            uint64_t before = messages[x->dst];
+            if (x->src == rank && !gw__is_local(x) && x->channel == channel &&
+                (uint32_t)before != step + 1)
+                messages[x->dst] = ((before >> 32) + 1) << 32 | (step + 1);
+        }
+    }
+    for (unsigned peer = 0; peer < plan->ranks; peer++)
+        messages[peer] &= ~(uint64_t)UINT32_MAX;
+}
+
 void gw_plan_price_rank(const struct gw_plan *plan, size_t count,
                         size_t elem_bytes, unsigned rank, uint64_t *messages,
                         uint64_t *bytes)
 {
     for (unsigned peer = 0; peer < plan->ranks; peer++)
         messages[peer] = bytes[peer] = 0;
-    for (uint32_t step = 0; step < plan->steps; step++) {
-        size_t end = plan->step_begin[step + 1];
-        for (size_t t = plan->step_begin[step]; t < end; t++) {
-            const struct gw_transfer *x = &plan->transfers[t];
-            if (x->src != rank)
-                continue;
+    for (size_t t = 0; t < plan->transfer_count; t++) {
+        const struct gw_transfer *x = &plan->transfers[t];
+        if (x->src == rank && !gw__is_local(x))
             bytes[x->dst] += chunk_bytes(plan, x->chunk, count, elem_bytes);
-            uint64_t before = messages[x->dst];
-            if ((uint32_t)before != step + 1)
-                messages[x->dst] = ((before >> 32) + 1) << 32 | (step + 1);
-        }
     }
+    unsigned channels = gw__channels(plan);
+    for (unsigned channel = 0; channel < channels; channel++)
+        count_messages(plan, rank, channel, messages);
     for (unsigned peer = 0; peer < plan->ranks; peer++)
         messages[peer] >>= 32;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double BYTES_MAX = 1 << 30;
+
 /* The number of members of a full set of this plan: all ranks, or the one
  * owner. */
 static unsigned count_members(const struct gw_plan *plan)
@@ -36,6 +38,10 @@ enum gw_err gw__sets_init(struct gw__sets *sets, const struct gw_plan *plan,
                           uint32_t rows, struct gw_error *why)
 {
     size_t words = words_of(plan);
+    if (gw__sets_bytes(plan, rows) > BYTES_MAX)
+        return gw_fail(why, GW_ENOMEM,
+                       "contributor sets of %u ranks with %u scratch",
+                       plan->ranks, plan->scratch);
     *sets = (struct gw__sets){
         .members = count_members(plan),
         .words = (unsigned)words,
@@ -73,10 +79,13 @@ static uint64_t *set_row(const struct gw__sets *sets, uint64_t *of,
 }
 
 void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
-                    uint32_t row, unsigned rank, unsigned chunk)
+                    uint32_t row, uint32_t place, unsigned chunk)
 {
     uint64_t *set = set_row(sets, sets->now, row);
+    unsigned rank = place / (plan->scratch + 1);
     memset(set, 0, sets->words * sizeof *set);
+    if (place % (plan->scratch + 1) != 0)
+        return; /* scratch is empty */
     if (sets->start) {
         set[0] = sets->start->sets[(size_t)rank * plan->chunks + chunk];
         return;

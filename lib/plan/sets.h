@@ -36,10 +36,10 @@ void gw__sets_fini(struct gw__sets *sets);
 /* The rows begin with `start` (NULL: as usual), which must outlive them. */
 void gw__sets_from(struct gw__sets *sets, const struct gw__start *start);
 
-/* Sets the row to the value that `rank` holds of `chunk` before the first
- * step. */
+/* Sets the row to the value that the rank's buffer or scratch, `place` in the
+ * order of gw__row, holds of `chunk` before the first step. */
 void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
-                    uint32_t row, unsigned rank, unsigned chunk);
+                    uint32_t row, uint32_t place, unsigned chunk);
 /* Stages a write of row `src` into row `dst`. False when it adds (GW_ADD) and
  * the sets share a member; the union is staged all the same. */
 bool gw__sets_write(struct gw__sets *sets, uint32_t dst, uint32_t src,

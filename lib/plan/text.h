@@ -118,6 +118,20 @@ struct gw__expr {
     uint32_t end;
 };
 
+/* The expressions of a loop, and of a transfer. */
+enum {
+    GW__LOOP_FIRST = 0,
+    GW__LOOP_LAST,
+    GW__SRC = 0,
+    GW__SRC_SCRATCH, /* optional */
+    GW__DST,
+    GW__DST_SCRATCH, /* optional */
+    GW__CHUNK,
+    GW__CHUNK_LAST, /* optional */
+    GW__CHANNEL,    /* optional */
+    GW__EXPRS
+};
+
 enum gw__node_kind { GW__BLOCK, GW__STEP, GW__FOR, GW__TRANSFER };
 
 struct gw__text_node {
@@ -128,8 +142,7 @@ struct gw__text_node {
     bool in_step;    /* statements inside belong to a step */
     uint32_t offset; /* in the text; of a loop: of its variable */
     uint32_t length; /* of a loop's variable */
-    /* A loop's first and last value; a transfer's src, dst and chunk. */
-    struct gw__expr expr[3];
+    struct gw__expr expr[GW__EXPRS]; /* an optional one may be empty */
     uint32_t child, last_child, next; /* nodes; 0: none */
 };
 

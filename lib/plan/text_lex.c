@@ -56,7 +56,7 @@ static int lex_sign(struct gw__lexer *lexer)
         lexer->at++;
         return c == '*' ? GW__POWER : GW__DOTS;
     }
-    if (c == '\n' || (c != 0 && strchr("+-*/%^()=|>:,", c)))
+    if (c == '\n' || (c != 0 && strchr("+-*/%^()=|>:,.@", c)))
         return c;
     gw__source_fail(lexer->source, lexer->at - 1,
                     c > 32 && c < 127 ? "a plan cannot contain `%c`"

@@ -108,8 +108,8 @@ static uint32_t parse_for(struct gw__script *script, uint32_t parent)
         !gw__expr_parse(script, &last) || !gw__lex_expect(lexer, ':', "`:`"))
         return 0;
     struct gw__text_node *node = &script->nodes[loop];
-    node->expr[0] = first;
-    node->expr[1] = last;
+    node->expr[GW__LOOP_FIRST] = first;
+    node->expr[GW__LOOP_LAST] = last;
     node->length = name.length;
     node->slot = (uint8_t)script->scope;
     script->names[script->scope] = name;
@@ -148,18 +148,31 @@ static bool parse_action(struct gw__script *script, uint8_t *action)
     return true;
 }
 
-/* SRC>DST cCHUNK ACTION */
+/* RANK, or RANK.SCRATCH; `expr` has room for both. */
+static bool parse_holder(struct gw__script *script, struct gw__expr expr[2])
+{
+    return gw__term_parse(script, &expr[0]) &&
+           (!gw__lex_accept(&script->lexer, '.') ||
+            gw__term_parse(script, &expr[1]));
+}
+
+/* SRC[.SCRATCH]>DST[.SCRATCH] cCHUNK[..LAST] ACTION [@CHANNEL] */
 static bool parse_transfer(struct gw__script *script, uint32_t parent)
 {
     struct gw__lexer *lexer = &script->lexer;
-    struct gw__text_node transfer;
+    struct gw__text_node transfer = {.kind = GW__TRANSFER};
+    struct gw__expr *expr = transfer.expr;
     uint32_t offset = lexer->token.offset;
-    if (!gw__term_parse(script, &transfer.expr[0]) ||
+    if (!parse_holder(script, &expr[GW__SRC]) ||
         !gw__lex_expect(lexer, '>',
                         "`>` (a sum before it needs parentheses)") ||
-        !gw__term_parse(script, &transfer.expr[1]) ||
-        !parse_chunk(script, &transfer.expr[2]) ||
-        !parse_action(script, &transfer.action))
+        !parse_holder(script, &expr[GW__DST]) ||
+        !parse_chunk(script, &expr[GW__CHUNK]) ||
+        (gw__lex_accept(lexer, GW__DOTS) &&
+         !gw__term_parse(script, &expr[GW__CHUNK_LAST])) ||
+        !parse_action(script, &transfer.action) ||
+        (gw__lex_accept(lexer, '@') &&
+         !gw__term_parse(script, &expr[GW__CHANNEL])))
         return false;
     if (!script->nodes[parent].in_step)
         return gw__source_fail(
@@ -171,7 +184,7 @@ static bool parse_transfer(struct gw__script *script, uint32_t parent)
     struct gw__text_node *node = &script->nodes[made];
     node->offset = offset;
     node->action = transfer.action;
-    memcpy(node->expr, transfer.expr, sizeof node->expr);
+    memcpy(node->expr, expr, sizeof node->expr);
     return true;
 }
 

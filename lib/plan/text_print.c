@@ -3,18 +3,48 @@
  * Prints the text form of plans: plain transfers without loops. Lines are
  * broken at 80 columns; the lines that continue a step are indented.
  */
-#include <gradwire/plan.h>
+#include "index.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { LINE_COLUMNS = 80 };
 
-static char sign(const struct gw_transfer *transfer)
+char gw__action_sign(unsigned action)
 {
-    return transfer->action == GW_ADD     ? '+'
-           : transfer->action == GW_TOKEN ? '|'
-                                          : '=';
+    static const char signs[] = {'=', '+', '|', '?'};
+    return signs[action & 3];
+}
+
+/* "1", or "1.2" with scratch. */
+static const char *holder_text(unsigned rank, unsigned scratch, char out[16])
+{
+    if (scratch)
+        snprintf(out, 16, "%u.%u", rank, scratch);
+    else
+        snprintf(out, 16, "%u", rank);
+    return out;
+}
+
+const char *gw__moves_text(const struct gw_transfer *x,
+                           char out[GW__TRANSFER_TEXT])
+{
+    char src[16], dst[16];
+    snprintf(out, GW__TRANSFER_TEXT, "%s>%s c%u",
+             holder_text(x->src, x->src_scratch, src),
+             holder_text(x->dst, x->dst_scratch, dst), x->chunk);
+    return out;
+}
+
+const char *gw__transfer_text(const struct gw_transfer *x,
+                              char out[GW__TRANSFER_TEXT])
+{
+    size_t used = strlen(gw__moves_text(x, out));
+    used += (size_t)snprintf(out + used, GW__TRANSFER_TEXT - used, " %c",
+                             gw__action_sign(x->action));
+    if (x->channel)
+        snprintf(out + used, GW__TRANSFER_TEXT - used, " @%u", x->channel);
+    return out;
 }
 
 /* A name is one word; a character that would end it becomes `_`. */
@@ -44,16 +74,14 @@ static void print_step(const struct gw_plan *plan, unsigned step, FILE *file)
     fputs("step", file);
     size_t end = plan->step_begin[step + 1];
     for (size_t t = plan->step_begin[step]; t < end; t++) {
-        const struct gw_transfer *x = &plan->transfers[t];
-        char text[64];
-        int length = snprintf(text, sizeof text, "%u>%u c%u %c", x->src, x->dst,
-                              x->chunk, sign(x));
-        if (column + 3 + (size_t)length > LINE_COLUMNS) {
+        char text[GW__TRANSFER_TEXT];
+        size_t length = strlen(gw__transfer_text(&plan->transfers[t], text));
+        if (column + 3 + length > LINE_COLUMNS) {
             fputs("\n    ", file);
             column = 4;
         }
         fprintf(file, "   %s", text);
-        column += 3 + (size_t)length;
+        column += 3 + length;
     }
     fputc('\n', file);
 }

@@ -64,26 +64,68 @@ static bool number_below(struct run *run, struct gw__expr expr,
     return true;
 }
 
+/* An optional number: 0 if it is not there. */
+static bool option_below(struct run *run, struct gw__expr expr,
+                         const char *what, unsigned limit, unsigned *number)
+{
+    *number = 0;
+    return expr.begin == expr.end ||
+           number_below(run, expr, what, limit, number);
+}
+
+/* Where a transfer goes from and to, and its first and last chunk. */
+static bool read_transfer(struct run *run, const struct gw__text_node *node,
+                          struct gw_transfer *transfer, unsigned *first,
+                          unsigned *last)
+{
+    enum { SCRATCH = GW_SCRATCH_MAX + 1 };
+    const struct gw__script *script = run->script;
+    const struct gw__expr *expr = node->expr;
+    unsigned src, dst, src_scratch, dst_scratch, channel;
+    if (!number_below(run, expr[GW__SRC], "rank ", script->ranks, &src) ||
+        !number_below(run, expr[GW__DST], "rank ", script->ranks, &dst) ||
+        !option_below(run, expr[GW__SRC_SCRATCH], "scratch ", SCRATCH,
+                      &src_scratch) ||
+        !option_below(run, expr[GW__DST_SCRATCH], "scratch ", SCRATCH,
+                      &dst_scratch) ||
+        !number_below(run, expr[GW__CHUNK], "c", script->chunks, first) ||
+        !option_below(run, expr[GW__CHUNK_LAST], "c", script->chunks, last) ||
+        !option_below(run, expr[GW__CHANNEL], "channel ", GW_CHANNELS_MAX,
+                      &channel))
+        return false;
+    if (expr[GW__CHUNK_LAST].begin == expr[GW__CHUNK_LAST].end)
+        *last = *first;
+    *transfer = (struct gw_transfer){.src = (uint16_t)src,
+                                     .dst = (uint16_t)dst,
+                                     .channel = channel & 0x3f,
+                                     .action = node->action & 3U,
+                                     .src_scratch = (uint16_t)src_scratch,
+                                     .dst_scratch = (uint16_t)dst_scratch};
+    return true;
+}
+
 static bool run_transfer(struct run *run, const struct gw__text_node *node)
 {
     const struct gw__script *script = run->script;
     struct gw__source *source = script->lexer.source;
-    unsigned src, dst, chunk;
-    if (!number_below(run, node->expr[0], "rank ", script->ranks, &src) ||
-        !number_below(run, node->expr[1], "rank ", script->ranks, &dst) ||
-        !number_below(run, node->expr[2], "c", script->chunks, &chunk))
+    struct gw_transfer x;
+    unsigned first, last;
+    if (!read_transfer(run, node, &x, &first, &last))
         return false;
-    if (src == dst) {
+    if (x.src == x.dst && x.src_scratch == x.dst_scratch) {
         char variables[96];
         write_variables(run, variables, sizeof variables);
         return gw__source_fail(source, node->offset,
-                               "rank %u sends to itself%s", src, variables);
+                               "rank %u sends to itself%s", x.src, variables);
     }
-    if (run->transfers++ == script->limits->transfers)
-        return gw__source_fail(source, node->offset,
-                               "a plan can have at most %zu transfers",
-                               script->limits->transfers);
-    gw_builder_add(run->builder, src, dst, chunk, node->action);
+    for (unsigned chunk = first; chunk <= last; chunk++) {
+        if (run->transfers++ == script->limits->transfers)
+            return gw__source_fail(source, node->offset,
+                                   "a plan can have at most %zu transfers",
+                                   script->limits->transfers);
+        x.chunk = chunk & 0xffffff;
+        gw_builder_transfer(run->builder, &x);
+    }
     return true;
 }
 
@@ -92,8 +134,8 @@ static bool run_for(struct run *run, uint32_t loop)
     struct gw__script *script = run->script;
     const struct gw__text_node *node = &script->nodes[loop];
     int64_t first = 0, last = 0;
-    if (!gw__expr_value(script, node->expr[0], &first) ||
-        !gw__expr_value(script, node->expr[1], &last))
+    if (!gw__expr_value(script, node->expr[GW__LOOP_FIRST], &first) ||
+        !gw__expr_value(script, node->expr[GW__LOOP_LAST], &last))
         return false;
     script->names[node->slot] = (struct gw__token){
         .kind = GW__WORD, .offset = node->offset, .length = node->length};

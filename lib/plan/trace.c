@@ -14,7 +14,7 @@ static const double BYTES_MAX = 1 << 30;
 
 struct gw_plan_trace {
     const struct gw_plan *plan;
-    struct gw__sets sets; /* row rank * chunks + chunk */
+    struct gw__sets sets; /* row gw__row * chunks + chunk */
     size_t next;          /* transfer */
     unsigned step;        /* that of the transfer, counted from 0 */
 };
@@ -23,14 +23,21 @@ static uint32_t trace_row(const struct gw_plan_trace *trace, unsigned rank,
                           unsigned chunk)
 {
     assert(rank < trace->plan->ranks && chunk < trace->plan->chunks);
-    return rank * trace->plan->chunks + chunk;
+    return gw__row(trace->plan, rank, 0) * trace->plan->chunks + chunk;
+}
+
+/* As trace_row, of scratch or the buffer of a rank. */
+static uint32_t trace_row_of(const struct gw_plan_trace *trace, uint32_t place,
+                             unsigned chunk)
+{
+    return place * trace->plan->chunks + chunk;
 }
 
 enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
                               struct gw_plan_trace **trace,
                               struct gw_error *why)
 {
-    size_t rows = (size_t)plan->ranks * plan->chunks;
+    size_t rows = (size_t)gw__rows(plan) * plan->chunks;
     *trace = NULL;
     if (!gw__chunks_fit(plan))
         return gw_fail(why, GW_EINVAL, "%u chunks do not suit %s of %u ranks",
@@ -49,10 +56,10 @@ enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
         free(made);
         return err;
     }
-    for (unsigned rank = 0; rank < plan->ranks; rank++)
+    for (uint32_t place = 0; place < gw__rows(plan); place++)
         for (unsigned chunk = 0; chunk < plan->chunks; chunk++)
-            gw__sets_begin(&made->sets, plan, trace_row(made, rank, chunk),
-                           rank, chunk);
+            gw__sets_begin(&made->sets, plan, trace_row_of(made, place, chunk),
+                           place, chunk);
     *trace = made;
     return GW_OK;
 }
@@ -72,8 +79,10 @@ const struct gw_transfer *gw_plan_trace_next(struct gw_plan_trace *trace)
     if (trace->next == plan->transfer_count)
         return NULL;
     const struct gw_transfer *x = &plan->transfers[trace->next++];
-    gw__sets_write(&trace->sets, trace_row(trace, x->dst, x->chunk),
-                   trace_row(trace, x->src, x->chunk), x->action);
+    gw__sets_write(&trace->sets,
+                   trace_row_of(trace, gw__dst_row(plan, x), x->chunk),
+                   trace_row_of(trace, gw__src_row(plan, x), x->chunk),
+                   x->action);
     if (trace->next == plan->step_begin[trace->step + 1]) {
         gw__sets_commit(&trace->sets);
         trace->step++;

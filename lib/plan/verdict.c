@@ -9,13 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char action_sign[] = {'=', '+', '|', '?'};
-
-char gw__action_sign(unsigned action)
-{
-    return action_sign[action & 3];
-}
-
 void gw__history_add(struct gw_verdict *verdict, const char *format, ...)
 {
     size_t used = strlen(verdict->history);
@@ -36,9 +29,9 @@ void gw__history_add(struct gw_verdict *verdict, const char *format, ...)
 static void history_add_transfer(const struct gw__index *index, uint32_t t,
                                  struct gw_verdict *verdict)
 {
-    const struct gw_transfer *x = &index->plan->transfers[t];
-    gw__history_add(verdict, "step %u: %u>%u c%u %c", index->step[t] + 1,
-                    x->src, x->dst, x->chunk, gw__action_sign(x->action));
+    char name[GW__TRANSFER_TEXT];
+    gw__transfer_text(&index->plan->transfers[t], name);
+    gw__history_add(verdict, "step %u: %s", index->step[t] + 1, name);
 }
 
 GW_PRINTF(2, 3)
@@ -57,10 +50,10 @@ static void describe_shape(const struct gw__index *index,
     const struct gw_plan *plan = index->plan;
     const char *name = gw_collective_name(plan->collective);
     if (finding->transfer != UINT32_MAX) {
-        const struct gw_transfer *x = &plan->transfers[finding->transfer];
-        set_sentence(verdict, "step %u: %u>%u c%u %c is not allowed: %s %s",
-                     verdict->step, x->src, x->dst, x->chunk,
-                     gw__action_sign(x->action), name,
+        char moves[GW__TRANSFER_TEXT];
+        gw__transfer_text(&plan->transfers[finding->transfer], moves);
+        set_sentence(verdict, "step %u: %s is not allowed: %s %s",
+                     verdict->step, moves, name,
                      plan->collective == GW_BARRIER
                          ? "allows only tokens (`|`)"
                          : "allows only `+` (add) and `=` (replace)");
@@ -101,16 +94,16 @@ static void describe_conflict(const struct gw__index *index,
 {
     const struct gw_transfer *x = &index->plan->transfers[finding->transfer];
     const struct gw_transfer *y = &index->plan->transfers[finding->other];
-    char sign = gw__action_sign(x->action), other = gw__action_sign(y->action);
+    char first[GW__TRANSFER_TEXT], second[GW__TRANSFER_TEXT];
     if (x->action == GW_TOKEN)
         set_sentence(verdict, "step %u: %u>%u c%u | occurs twice",
                      verdict->step, x->src, x->dst, x->chunk);
     else
-        set_sentence(verdict,
-                     "step %u: %u>%u c%u %c and %u>%u c%u %c %s rank %u's c%u",
-                     verdict->step, y->src, y->dst, y->chunk, other, x->src,
-                     x->dst, x->chunk, sign,
-                     sign == other ? "both replace" : "replace and add to",
+        set_sentence(verdict, "step %u: %s and %s %s rank %u's c%u",
+                     verdict->step, gw__transfer_text(y, first),
+                     gw__transfer_text(x, second),
+                     x->action == y->action ? "both replace"
+                                            : "replace and add to",
                      x->dst, x->chunk);
     history_add_transfer(index, finding->other, verdict);
     history_add_transfer(index, finding->transfer, verdict);
@@ -132,8 +125,12 @@ static void describe_absent(const struct gw__index *index,
 {
     const struct gw_plan *plan = index->plan;
     const struct gw_transfer *x = &plan->transfers[finding->transfer];
-    set_sentence(verdict, "step %u: %u>%u c%u: rank %u does not hold c%u",
-                 verdict->step, x->src, x->dst, x->chunk, x->src, x->chunk);
+    char name[GW__TRANSFER_TEXT], where[32] = "";
+    if (x->src_scratch)
+        snprintf(where, sizeof where, " in scratch %u", x->src_scratch);
+    set_sentence(verdict, "step %u: %s: rank %u does not hold c%u%s",
+                 verdict->step, gw__moves_text(x, name), x->src, x->chunk,
+                 where);
     for (unsigned rank = 0; rank < plan->ranks; rank++)
         if (holds_at_first(index, rank, x->chunk))
             gw__history_add(verdict, "start: rank %u holds c%u", rank,
@@ -143,11 +140,11 @@ static void describe_absent(const struct gw__index *index,
     for (uint32_t i = index->by_chunk.begin[x->chunk]; i < end; i++) {
         uint32_t t = index->by_chunk.item[i];
         const struct gw_transfer *later = &plan->transfers[t];
-        if (index->step[t] < finding->step || later->dst != x->src)
+        if (index->step[t] < finding->step ||
+            gw__dst_row(plan, later) != gw__src_row(plan, x))
             continue;
-        gw__history_add(verdict, "step %u: %u>%u c%u %c comes too late",
-                        index->step[t] + 1, later->src, later->dst,
-                        later->chunk, gw__action_sign(later->action));
+        gw__history_add(verdict, "step %u: %s comes too late",
+                        index->step[t] + 1, gw__transfer_text(later, name));
         return;
     }
 }

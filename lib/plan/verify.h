@@ -46,9 +46,9 @@ gw__verdict_describe(const struct gw__index *index,
                      const struct gw__finding *finding,
                      struct gw_verdict *verdict, struct gw_error *why);
 
-/* Each step's writes into one (rank, chunk) make a new version of it. So each
+/* Each step's writes into one row of a chunk make a new version of it. So each
  * transfer reads one version and takes part in writing one. The versions of a
- * (rank, chunk) have consecutive numbers; the first is its initial value. */
+ * row have consecutive numbers; the first is its initial value. */
 struct gw__versions {
     uint32_t count;
     bool *first;     /* of each version: not written by the plan; also true of
@@ -88,6 +88,9 @@ struct gw__deadlock_state {
     uint32_t todo_count;
 };
 
+/* The transfer of a link's item, counted from the beginning, or UINT32_MAX. */
+uint32_t gw__link_item(const struct gw__deadlock_state *state, uint32_t link,
+                       uint32_t item);
 /* The transfer that a link would push next, or UINT32_MAX. */
 uint32_t gw__link_front(const struct gw__deadlock_state *state, uint32_t link);
 /* The transfer whose slice is at the head of the link, or UINT32_MAX. */
@@ -111,8 +114,6 @@ GW_MUST_CHECK enum gw_err
 gw__history_describe(const struct gw__index *index,
                      const struct gw__finding *finding,
                      struct gw_verdict *verdict, struct gw_error *why);
-/* '+', '=' or '|'. */
-char gw__action_sign(unsigned action);
 /* Appends a line; one that does not fit is dropped. */
 GW_PRINTF(2, 3)
 void gw__history_add(struct gw_verdict *verdict, const char *format, ...);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers the versions that transfers read and write. A plan mentions a (rank,
- * chunk) repeatedly; a transfer sends the version that the last earlier step
+ * Numbers the versions that transfers read and write. A plan mentions a row of a
+ * chunk repeatedly; a transfer sends the version that the last earlier step
  * wrote. With versions the waits of a run are simple: a send waits for its
  * version, a write waits for the version before it and for all ranks that still
  * read that one.
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* The history so far of a rank's copy of the current chunk. */
+/* The history so far of a row of the current chunk. */
 struct copy {
     uint32_t chunk;   /* the current chunk, counted from 1 */
     uint32_t step;    /* of the last write, counted from 1; 0: none */
@@ -22,12 +22,12 @@ struct copy {
 struct numbering {
     const struct gw__index *index;
     struct gw__versions *versions;
-    struct copy *copies; /* of each rank */
+    struct copy *copies; /* of each row */
 };
 
-static struct copy *copy_of(struct numbering *n, unsigned rank, unsigned chunk)
+static struct copy *copy_of(struct numbering *n, uint32_t row, unsigned chunk)
 {
-    struct copy *copy = &n->copies[rank];
+    struct copy *copy = &n->copies[row];
     if (copy->chunk != chunk + 1)
         *copy = (struct copy){.chunk = chunk + 1};
     return copy;
@@ -39,8 +39,9 @@ static void count_writes(struct numbering *n, uint32_t i, uint32_t end)
     for (; i < end; i++) {
         uint32_t t = n->index->by_chunk.item[i];
         const struct gw_transfer *x = &n->index->plan->transfers[t];
-        struct copy *dst = copy_of(n, x->dst, x->chunk);
-        copy_of(n, x->src, x->chunk);
+        const struct gw_plan *plan = n->index->plan;
+        struct copy *dst = copy_of(n, gw__dst_row(plan, x), x->chunk);
+        copy_of(n, gw__src_row(plan, x), x->chunk);
         dst->writes += dst->step != n->index->step[t] + 1;
         dst->step = n->index->step[t] + 1;
     }
@@ -61,15 +62,15 @@ static void begin_copy(struct numbering *n, struct copy *copy)
 /* Reads come first: all transfers of a step read the version from before it. */
 static void number_step(struct numbering *n, uint32_t begin, uint32_t end)
 {
+    const struct gw_plan *plan = n->index->plan;
     for (uint32_t i = begin; i < end; i++) {
         uint32_t t = n->index->by_chunk.item[i];
-        const struct gw_transfer *x = &n->index->plan->transfers[t];
-        n->versions->read[t] = n->copies[x->src].version;
+        uint32_t src = gw__src_row(plan, &plan->transfers[t]);
+        n->versions->read[t] = n->copies[src].version;
     }
     for (uint32_t i = begin; i < end; i++) {
         uint32_t t = n->index->by_chunk.item[i];
-        const struct gw_transfer *x = &n->index->plan->transfers[t];
-        struct copy *dst = &n->copies[x->dst];
+        struct copy *dst = &n->copies[gw__dst_row(plan, &plan->transfers[t])];
         dst->version += dst->step != n->index->step[t] + 1;
         dst->step = n->index->step[t] + 1;
         n->versions->write[t] = dst->version;
@@ -78,12 +79,13 @@ static void number_step(struct numbering *n, uint32_t begin, uint32_t end)
 
 static void number_chunk(struct numbering *n, uint32_t begin, uint32_t end)
 {
-    const struct gw_transfer *x = n->index->plan->transfers;
+    const struct gw_plan *plan = n->index->plan;
     count_writes(n, begin, end);
     for (uint32_t i = begin; i < end; i++) {
         uint32_t t = n->index->by_chunk.item[i];
-        begin_copy(n, &n->copies[x[t].src]);
-        begin_copy(n, &n->copies[x[t].dst]);
+        const struct gw_transfer *x = &plan->transfers[t];
+        begin_copy(n, &n->copies[gw__src_row(plan, x)]);
+        begin_copy(n, &n->copies[gw__dst_row(plan, x)]);
     }
     while (begin < end) {
         uint32_t step_end = gw__index_step_end(n->index, begin, end);
@@ -97,7 +99,7 @@ static bool fill_versions(struct gw__versions *v, const struct gw__index *index)
     struct numbering n = {
         .index = index,
         .versions = v,
-        .copies = calloc(index->plan->ranks, sizeof *n.copies),
+        .copies = calloc(gw__rows(index->plan), sizeof *n.copies),
     };
     if (!n.copies)
         return false;

@@ -63,11 +63,8 @@ static void emit_plan(const struct plan_text *file, struct gw_builder *b,
     for (unsigned step = 0; step < plan->steps; step++) {
         gw_builder_step(b);
         for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
-             i++) {
-            const struct gw_transfer *t = &plan->transfers[i];
-            gw_builder_add(b, t->src, t->dst, t->chunk,
-                           (enum gw_action)t->action);
-        }
+             i++)
+            gw_builder_transfer(b, &plan->transfers[i]);
     }
     gw_plan_destroy(&plan);
 }

@@ -75,6 +75,8 @@ static void count_step(struct counting *c, unsigned step, bool bytes)
     for (size_t i = begin; i < end; i++) {
         const struct gw_transfer *t = &plan->transfers[i];
         double *ready = &c->ready[cell(c, t->dst, t->chunk)];
+        if (t->src == t->dst)
+            continue;
         *ready = larger_of(*ready, c->arrival[i]);
         c->done[t->dst] = larger_of(c->done[t->dst], c->arrival[i]);
         if (c->borrowed && !bytes)
@@ -246,6 +248,10 @@ static void count_transfers(struct counting *c, struct gw__cost_features *work)
              i++) {
             const struct gw_transfer *t = &plan->transfers[i];
             double bytes = chunk_bytes(c, t->chunk);
+            if (t->src == t->dst) { /* a copy or an addition of its own */
+                work->added_bytes += bytes;
+                continue;
+            }
             largest = larger_of(largest, bytes);
             work->added_bytes += t->action == GW_ADD ? bytes : 0;
             if (bytes > c->slice_bytes)

@@ -193,7 +193,7 @@ static bool runs_here(const struct maker *m, const struct gw__write *w)
     struct gw_transfer t = {
         .src = (uint16_t)m->program->sources[w->source_begin].peer,
         .dst = (uint16_t)m->rank,
-        .chunk = m->program->cells[w->cell].chunk & 0x3fffffff,
+        .chunk = m->program->cells[w->cell].chunk & 0xffffff,
         .action = (unsigned)w->action & 3,
     };
     return receiver_runs(m, &t, w->step);

@@ -65,24 +65,34 @@ enum gw_action {
     GW_TOKEN    /* `|`: barrier only: it learns the sender's contacts */
 };
 
-/* One transfer: rank `src` sends `chunk` to rank `dst`. */
+/* One transfer: rank `src` sends `chunk` to rank `dst`.
+ *
+ * A rank can hold a chunk several times: in its buffer, which is number 0, and
+ * in scratch, numbers 1 and up, which is empty before the first step. A transfer
+ * names both; src and dst may be the same rank if they differ (a local copy or
+ * a local reduction). Transfers of different channels are different messages. */
 struct gw_transfer {
     uint16_t src;
     uint16_t dst;
-    uint32_t chunk : 30;
+    uint32_t chunk : 24;
+    uint32_t channel : 6;
     uint32_t action : 2; /* enum gw_action */
+    uint16_t src_scratch;
+    uint16_t dst_scratch;
 };
 
 /* Limits, so that a plan from a file cannot exhaust memory. */
 enum {
     GW_RANKS_MAX = 16384,
     GW_CHUNKS_MAX = 1 << 24,
+    GW_CHANNELS_MAX = 64,
+    GW_SCRATCH_MAX = 1023, /* the largest number of scratch */
     GW_TRANSFERS_MAX = 1 << 26
 };
 
 /* A plan. Step s owns transfers[step_begin[s] .. step_begin[s+1]). Within a
  * step a rank's transfers to one peer are sent in this order; several chunks to
- * one peer in one step are one message. */
+ * one peer in one step and on one channel are one message. */
 struct gw_plan {
     char algo[40];
     enum gw_collective collective;
@@ -92,6 +102,7 @@ struct gw_plan {
     /* The largest number of peers that a rank may send to, and receive
      * from, in one step; 0: no limit. */
     unsigned ports;
+    unsigned scratch; /* the largest number of scratch in use; 0: none */
     unsigned steps;
     size_t transfer_count;
     size_t *step_begin; /* steps + 1 entries */
@@ -121,6 +132,10 @@ GW_API void gw_builder_step(struct gw_builder *builder);
 /* Adds a transfer to the current step. */
 GW_API void gw_builder_add(struct gw_builder *builder, unsigned src,
                            unsigned dst, unsigned chunk, enum gw_action action);
+/* Adds a transfer with all its fields: between scratch, inside a rank, on a
+ * channel. */
+GW_API void gw_builder_transfer(struct gw_builder *builder,
+                                const struct gw_transfer *transfer);
 /* Sets the number of ports; the verifier checks it. */
 GW_API void gw_builder_ports(struct gw_builder *builder, unsigned ports);
 /* Sets the name of the plan's algorithm. */

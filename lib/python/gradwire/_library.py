@@ -32,7 +32,8 @@ gw_call collective:int in:pointer out:pointer count:size type:int op:int
 gw_event time_ns:u64 bytes:u64 value:i64 kind:u32 rank:u32 peer:u32 epoch:u32
     op:u32 step:u32 chunk:u32 reserved:u32[3]
 gw_plan algo:char[40] collective:int ranks:unsigned chunks:unsigned
-    root:unsigned ports:unsigned steps:unsigned transfer_count:size
+    root:unsigned ports:unsigned scratch:unsigned steps:unsigned
+    transfer_count:size
     step_begin:pointer transfers:pointer
 gw_verdict fault:int step:unsigned src:unsigned dst:unsigned chunk:unsigned
     sentence:char[256] history:char[4096]

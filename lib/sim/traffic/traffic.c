@@ -146,14 +146,14 @@ static void is_in(struct gw__traffic *f, uint32_t code)
 
 /* ---- a message from begin to arrival ---- */
 
-/* The message occupies its sender for alpha. */
+/* The message occupies its sender for alpha, unless it is a copy inside it. */
 static void begin_message(struct gw__traffic *f, uint32_t number)
 {
     struct gw__traffic_message *m = gw__message_at(f, number);
     uint64_t *busy_ps = &f->sender_ps[m->src];
     m->begin_ps = f->now_ps;
     *busy_ps = *busy_ps > f->now_ps ? *busy_ps : f->now_ps;
-    *busy_ps += f->message_ps;
+    *busy_ps += m->src == m->dst ? 0 : f->message_ps;
     at(f, *busy_ps, gw__traffic_code(GW__TRAFFIC_MESSAGE, number));
 }
 
@@ -181,9 +181,11 @@ static void start_message(struct gw__traffic *f, uint32_t number)
     const struct gw__traffic_message *m = gw__message_at(f, number);
     unsigned path[GW_PATH_LINKS_MAX], limited = 0;
     uint64_t latency_ps = 0;
-    unsigned count = gw_topology_path(f->topology, m->src, m->dst, path);
-    f->result->messages++;
-    f->result->bytes += m->bytes;
+    unsigned count = m->src == m->dst ? 0
+                                      : gw_topology_path(f->topology, m->src,
+                                                         m->dst, path);
+    f->result->messages += m->src != m->dst;
+    f->result->bytes += m->src != m->dst ? m->bytes : 0;
     if (f->of_plan.plan && f->job->events)
         gw__result_send(f, number);
     for (unsigned i = 0; i < count; i++) {

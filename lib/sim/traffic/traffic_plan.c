@@ -19,8 +19,10 @@
 /* ---- messages ---- */
 
 /* Creates the messages of a step, in the order of the plan. `newest` has the
- * last one of each flow, from 1. */
-static bool number_step(struct gw__traffic *f, unsigned step, uint32_t *newest)
+ * last one of each flow, a link's channel, from 1. A copy inside a rank is a
+ * message that uses no link. */
+static bool number_step(struct gw__traffic *f, unsigned step, size_t channels,
+                        uint32_t *newest)
 {
     struct gw__traffic_plan *p = &f->of_plan;
     uint32_t first = (uint32_t)f->messages.count;
@@ -31,7 +33,7 @@ static bool number_step(struct gw__traffic *f, unsigned step, uint32_t *newest)
     for (size_t t = p->plan->step_begin[step];
          t < p->plan->step_begin[step + 1]; t++) {
         const struct gw_transfer *x = &p->plan->transfers[t];
-        uint32_t *last = &newest[p->index.link[t]];
+        uint32_t *last = &newest[p->index.link[t] * channels + x->channel];
         if (*last <= first && !gw__traffic_new_message(f, x->src, x->dst, last))
             return false;
         p->message_of[t] = *last - 1;
@@ -43,12 +45,14 @@ static bool number_step(struct gw__traffic *f, unsigned step, uint32_t *newest)
 static bool make_messages(struct gw__traffic *f)
 {
     struct gw__traffic_plan *p = &f->of_plan;
-    uint32_t *newest = calloc((size_t)p->index.links + 1, sizeof *newest);
+    size_t channels = gw__channels(p->plan);
+    uint32_t *newest =
+        calloc(channels * ((size_t)p->index.links + 1), sizeof *newest);
     p->message_of =
         malloc(((size_t)p->index.transfers + 1) * sizeof *p->message_of);
     bool room = newest && p->message_of;
     for (unsigned step = 0; room && step < p->plan->steps; step++)
-        room = number_step(f, step, newest);
+        room = number_step(f, step, channels, newest);
     free(newest);
     return room &&
            gw__buckets_init(&p->carried, p->message_of, p->index.transfers,
@@ -73,7 +77,8 @@ static bool make_values(struct gw__traffic *f)
             const struct gw_transfer *x =
                 &p->plan->transfers[v->writers.item[w]];
             extra->rank = x->dst;
-            extra->adds += x->action == GW_ADD ? p->chunk_bytes[x->chunk] : 0;
+            if (x->action == GW_ADD || gw__is_local(x))
+                extra->adds += p->chunk_bytes[x->chunk];
         }
     }
     return true;

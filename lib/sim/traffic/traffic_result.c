@@ -57,6 +57,8 @@ static void emit_transfer(const struct gw__traffic *f, enum gw_event_kind kind,
                           uint32_t transfer)
 {
     const struct gw_transfer *x = &f->of_plan.plan->transfers[transfer];
+    if (gw__is_local(x))
+        return;
     bool sends = kind == GW_EV_SEND;
     struct gw_event rest = {
         .bytes = f->of_plan.chunk_bytes[x->chunk],
