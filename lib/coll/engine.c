@@ -20,6 +20,7 @@
  * (lib/plan/check_deadlock.c), so a verified plan cannot deadlock here.
  */
 #include "elastic.h"
+#include "event/apply.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -224,12 +225,14 @@ static void finish_write(struct gw_request *r, uint32_t write)
     for (uint32_t s = 0; s < w->source_count; s++) {
         const struct gw__program_source *source =
             &p->sources[w->source_begin + s];
+        const struct gw__cell *cell = &p->cells[w->cell];
+        const struct gw__apply apply = {(unsigned)w->action, source->scratch,
+                                        cell->scratch};
         r->in_at[source->peer]++;
-        if (source->peer == r->comm->rank)
-            continue;
-        r->comm->counters[source->peer].messages_received += source->first;
-        gw__event(r, GW_EV_APPLY, source->peer, w->step,
-                  p->cells[w->cell].chunk, r->slots[w->cell].bytes, w->action);
+        if (source->peer != r->comm->rank)
+            r->comm->counters[source->peer].messages_received += source->first;
+        gw__event(r, GW_EV_APPLY, source->peer, w->step, cell->chunk,
+                  r->slots[w->cell].bytes, gw__apply_value(&apply));
     }
     r->writes_left--;
 }

@@ -313,6 +313,7 @@ static void add_source(struct compiler *c, struct gw__write *w,
     sources[n] = (struct gw__program_source){
         .peer = peer,
         .send = peer == c->rank ? next_local_send(c) : 0,
+        .scratch = t->src_scratch,
         .first = begins_message(&c->in[peer], w->step, t->channel)};
 }
 

@@ -43,6 +43,7 @@ struct gw__send {
 struct gw__program_source {
     uint32_t peer; /* or the rank itself: a copy or reduction inside it */
     uint32_t send; /* inside the rank: index into sends */
+    uint32_t scratch; /* of the peer */
     bool first;    /* of its message */
 };
 

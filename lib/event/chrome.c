@@ -93,6 +93,8 @@ static void put_transfer(struct chrome *s, const struct gw_event *e)
             ",\"dur\":0,\"args\":{\"op\":%" PRIu32 ",\"step\":%" PRIu32
             ",\"bytes\":%" PRIu64 ",\"value\":%" PRId64 "}}",
             e->op, e->step, e->bytes, e->value);
+    if (src == dst)
+        return;
     FILE *file = begin_record(s, sending ? "s" : "f", "chunk", e->rank, track,
                               e->time_ns);
     fprintf(file,

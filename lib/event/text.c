@@ -167,7 +167,7 @@ void gw_event_text(const struct gw_event *e, char *out, size_t room)
         moved(e, "sends to", out, room);
         return;
     case GW_EV_APPLY:
-        moved(e, e->value == 1 ? "adds from" : "receives from", out, room);
+        moved(e, e->value % 4 == 1 ? "adds from" : "receives from", out, room);
         return;
     case GW_EV_WAIT:
         snprintf(out, room,

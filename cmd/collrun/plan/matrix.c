@@ -13,6 +13,8 @@
 
 #include "plan_draw.h"
 
+#include <plan/index.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -63,10 +65,10 @@ static void draw_title(const struct frame *f)
         (unsigned)fprintf(f->file, "step %u of %u", f->step, plan->steps);
     size_t end = plan->step_begin[f->step];
     for (size_t i = plan->step_begin[f->step - 1]; i < end; i++) {
-        const struct gw_transfer *t = &plan->transfers[i];
-        unsigned length =
-            (unsigned)snprintf(item, sizeof item, "   %u>%u c%u %c", t->src,
-                               t->dst, t->chunk, plan_action_sign(t->action));
+        char text[GW__TRANSFER_TEXT];
+        unsigned length = (unsigned)snprintf(
+            item, sizeof item, "   %s",
+            gw__transfer_text(&plan->transfers[i], text));
         if (used + length + (i + 1 < end ? 6 : 0) > f->width) {
             fprintf(f->file, "   ...");
             break;
@@ -102,6 +104,7 @@ static bool written(const struct frame *f, unsigned rank, unsigned chunk)
     for (size_t i = f->plan->step_begin[f->step - 1];
          i < f->plan->step_begin[f->step]; i++)
         if (f->plan->transfers[i].dst == rank &&
+            f->plan->transfers[i].dst_scratch == 0 &&
             f->plan->transfers[i].chunk == chunk)
             return true;
     return false;

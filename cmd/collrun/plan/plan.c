@@ -10,6 +10,8 @@
 #include "plan_draw.h"
 #include "plan_source.h"
 
+#include <plan/index.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +33,18 @@ static void transfer_row(struct output *output, unsigned step,
                                        {.integer = transfer->src},
                                        {.integer = transfer->dst},
                                        {.integer = transfer->chunk},
-                                       {.text = sign}});
+                                       {.text = sign},
+                                       {.integer = transfer->src_scratch},
+                                       {.integer = transfer->dst_scratch},
+                                       {.integer = transfer->channel}});
+}
+
+/* Most plans use neither scratch nor channels. */
+static unsigned count_fields(const struct gw_plan *plan)
+{
+    enum { SIMPLE = 5, ALL = 8 };
+    bool simple = plan->scratch == 0 && gw__channels(plan) == 1;
+    return simple ? SIMPLE : ALL;
 }
 
 static enum gw_err list_transfers(const struct gw_plan *plan,
@@ -43,9 +56,13 @@ static enum gw_err list_transfers(const struct gw_plan *plan,
         {"dst", NULL, FIELD_INTEGER, 0, false},
         {"chunk", NULL, FIELD_INTEGER, 0, false},
         {"action", NULL, FIELD_TEXT, 0, false},
+        {"src_scratch", NULL, FIELD_INTEGER, 0, false},
+        {"dst_scratch", NULL, FIELD_INTEGER, 0, false},
+        {"channel", NULL, FIELD_INTEGER, 0, false},
     };
     struct output *output;
-    if (output_begin("collrun plan", common.output, fields, 5, &output, why))
+    if (output_begin("collrun plan", common.output, fields, count_fields(plan),
+                     &output, why))
         return why->code;
     plan_notes(output, plan);
     for (unsigned s = 0; s < plan->steps && !interrupted; s++)

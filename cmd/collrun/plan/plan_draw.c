@@ -36,11 +36,13 @@ static void append_transfer(struct cell *cell,
                             const struct gw_transfer *transfer)
 {
     static const char more[] = " ...";
-    char item[32];
+    char item[40], scratch[12] = "";
+    if (transfer->dst_scratch)
+        snprintf(scratch, sizeof scratch, ".%u", transfer->dst_scratch);
     size_t used = strlen(cell->text);
-    int length = snprintf(item, sizeof item, "%sc%u%c>%u", used ? " " : "",
+    int length = snprintf(item, sizeof item, "%sc%u%c>%u%s", used ? " " : "",
                           transfer->chunk, plan_action_sign(transfer->action),
-                          transfer->dst);
+                          transfer->dst, scratch);
     if (used + (size_t)length + sizeof more <= CELL_BYTES)
         memcpy(cell->text + used, item, (size_t)length + 1);
     else if (used < 3 || strcmp(cell->text + used - 3, "...") != 0)

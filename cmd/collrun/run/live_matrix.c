@@ -9,6 +9,8 @@
 
 #include "collrun/plan/matrix.h"
 
+#include <event/apply.h>
+
 #include <stdlib.h>
 
 static void draw_matrix(struct live_matrix *w)
@@ -44,8 +46,9 @@ enum gw_err live_matrix_init(struct live_matrix *w, const struct gw_plan *plan,
 
 static bool explains(const struct gw_transfer *t, const struct gw_event *event)
 {
+    const struct gw__apply apply = {t->action, t->src_scratch, t->dst_scratch};
     return t->src == event->peer && t->dst == event->rank &&
-           t->chunk == event->chunk && (int64_t)t->action == event->value;
+           t->chunk == event->chunk && gw__apply_value(&apply) == event->value;
 }
 
 void live_matrix_event(struct live_matrix *w, const struct gw_event *event)

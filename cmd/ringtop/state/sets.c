@@ -29,12 +29,31 @@ int applied_compare(const void *a, const void *b)
     by = by ? by : order(x->dst, y->dst);
     by = by ? by : order(x->chunk, y->chunk);
     by = by ? by : order(x->src, y->src);
+    by = by ? by : order(x->src_scratch, y->src_scratch);
+    by = by ? by : order(x->dst_scratch, y->dst_scratch);
     return by ? by : order(x->action, y->action);
 }
 
 static size_t copy_of(const struct sets *s, unsigned rank, unsigned chunk)
 {
     return (size_t)rank * s->chunks + chunk;
+}
+
+/* In scratch; the buffers come first. */
+static size_t scratch_of(const struct sets *s, unsigned rank, unsigned scratch,
+                         unsigned chunk)
+{
+    return copy_of(s, scratch * s->ranks + rank, chunk);
+}
+
+static size_t source_of(const struct sets *s, const struct applied *action)
+{
+    return scratch_of(s, action->src, action->src_scratch, action->chunk);
+}
+
+static size_t target_of(const struct sets *s, const struct applied *action)
+{
+    return scratch_of(s, action->dst, action->dst_scratch, action->chunk);
 }
 
 static uint64_t *bits_of(const struct sets *s, uint64_t *of, size_t copy)
@@ -51,17 +70,19 @@ void sets_fini(struct sets *s)
     memset(s, 0, sizeof *s);
 }
 
-static bool allocate_sets(struct sets *s, unsigned ranks, unsigned chunks)
+static bool allocate_sets(struct sets *s, unsigned ranks, unsigned chunks,
+                          unsigned rows)
 {
-    size_t copies = (size_t)ranks * chunks;
+    size_t copies = (size_t)ranks * chunks * rows;
     s->doubles = 0;
     if (copies > CELLS_MAX)
         return false;
-    if (s->now && s->ranks == ranks && s->chunks == chunks)
+    if (s->now && s->ranks == ranks && s->chunks == chunks && s->rows == rows)
         return true;
     sets_fini(s);
     s->ranks = ranks;
     s->chunks = chunks;
+    s->rows = rows;
     s->words = (1 + ranks + 63) / 64;
     s->now = calloc(copies + 1, s->words * sizeof *s->now);
     s->next = calloc(copies + 1, s->words * sizeof *s->next);
@@ -94,12 +115,12 @@ static bool empty(const struct sets *s, const uint64_t *bits)
 
 static void begin_sets(struct sets *s, bool reduces)
 {
-    for (unsigned rank = 0; rank < s->ranks; rank++)
+    for (unsigned row = 0; row < s->ranks * s->rows; row++)
         for (unsigned chunk = 0; chunk < s->chunks; chunk++) {
-            uint64_t *bits = bits_of(s, s->now, copy_of(s, rank, chunk));
+            uint64_t *bits = bits_of(s, s->now, copy_of(s, row, chunk));
             clear(s, bits);
-            if (reduces)
-                own(s, bits, rank);
+            if (reduces && row < s->ranks)
+                own(s, bits, row);
         }
 }
 
@@ -137,8 +158,8 @@ static void make_set(struct sets *s, const struct applied *action)
 {
     if (action->action == ACTION_KEEP)
         return;
-    uint64_t *into = stage(s, copy_of(s, action->dst, action->chunk));
-    uint64_t *from = bits_of(s, s->now, copy_of(s, action->src, action->chunk));
+    uint64_t *into = stage(s, target_of(s, action));
+    uint64_t *from = bits_of(s, s->now, source_of(s, action));
     if (action->action == ACTION_RESTART) {
         own(s, into, action->dst);
         return;
@@ -158,7 +179,7 @@ static void make_set(struct sets *s, const struct applied *action)
 static void commit(struct sets *s, const struct applied *actions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        size_t copy = copy_of(s, actions[i].dst, actions[i].chunk);
+        size_t copy = target_of(s, &actions[i]);
         if (actions[i].action == ACTION_KEEP)
             continue;
         if (s->staged[copy])
@@ -188,10 +209,20 @@ static void count_all(struct sets *s)
     }
 }
 
+static unsigned rows_of(const struct applied *actions, size_t count)
+{
+    unsigned last = 0;
+    for (size_t i = 0; i < count; i++) {
+        last = actions[i].src_scratch > last ? actions[i].src_scratch : last;
+        last = actions[i].dst_scratch > last ? actions[i].dst_scratch : last;
+    }
+    return last + 1;
+}
+
 bool sets_evaluate(struct sets *s, unsigned ranks, unsigned chunks,
                    bool reduces, struct applied *actions, size_t count)
 {
-    if (!allocate_sets(s, ranks, chunks))
+    if (!allocate_sets(s, ranks, chunks, rows_of(actions, count)))
         return false;
     begin_sets(s, reduces);
     if (count > 0)

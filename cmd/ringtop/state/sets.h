@@ -24,7 +24,8 @@ enum action {
 
 struct applied {
     uint32_t epoch, step;
-    uint32_t dst, src, chunk; /* src == dst if nothing moves */
+    uint32_t dst, src, chunk; /* src == dst if nothing moves between ranks */
+    uint16_t src_scratch, dst_scratch; /* 0: the buffer */
     enum action action;
 };
 
@@ -44,11 +45,12 @@ struct double_count {
 
 struct sets {
     unsigned ranks, chunks, words;
+    unsigned rows; /* of each rank: its buffer and its scratch */
     /* One copy each, `words` words. Bit 0: some rank is counted twice; bit 1 +
      * r: it contains rank r. No bits: the rank has no value. */
     uint64_t *now, *next;
     bool *staged;        /* `next` has a write of the current step */
-    struct copy *copies; /* rank * chunks + chunk */
+    struct copy *copies; /* rank * chunks + chunk: of the buffers */
     unsigned doubles;
     struct double_count first; /* when there are doubles */
 };

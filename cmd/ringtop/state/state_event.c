@@ -6,6 +6,8 @@
  */
 #include "state_parts.h"
 
+#include <event/apply.h>
+
 #include <inttypes.h>
 
 /* ---- ranks ---- */
@@ -241,12 +243,13 @@ static void on_apply(struct state *s, const struct gw_event *e)
     struct rank *rank = rank_of_event(s, e->rank);
     struct rank *peer = rank_of_event(s, e->peer);
     struct op *op = enter_op(s, e);
+    struct gw__apply apply;
     follow_chunk(s, op, e);
-    if (!rank || !peer || e->value < 0 || e->value > ACTION_TOKEN)
+    if (!rank || !peer || !gw__apply_parse(e->value, &apply))
         return;
-    rank->received_bytes += e->bytes;
+    rank->received_bytes += e->rank == e->peer ? 0 : e->bytes;
     rank->step = e->step;
-    rank->action = (enum action)e->value;
+    rank->action = (enum action)apply.action;
     rank->acted = true;
     if (!op)
         return;
@@ -257,7 +260,9 @@ static void on_apply(struct state *s, const struct gw_event *e)
         .dst = e->rank,
         .src = e->peer,
         .chunk = e->chunk,
-        .action = (enum action)e->value,
+        .src_scratch = (uint16_t)apply.src_scratch,
+        .dst_scratch = (uint16_t)apply.dst_scratch,
+        .action = rank->action,
     };
     op_action(op, &action);
 }

@@ -73,6 +73,9 @@ enum gw_membership {
  *   SEND, APPLY      a transfer of `chunk`. SEND is emitted when its first
  *                    slice leaves, with the sender as `rank`; APPLY when its
  *                    last slice has been applied, with the receiver as `rank`.
+ *                    A copy or reduction inside a rank has no SEND, and itself
+ *                    as `peer`. With scratch (plan.h), the value of APPLY is
+ *                    action + 4 (source's scratch + 1024 receiver's).
  *   FAILURE          `rank` suspects `peer`.
  *   MEMBER           `rank` is the member. A member that is alive in a ring
  *                    has its rank in `step`. When the order of the ring

@@ -4,6 +4,7 @@
  * of a recording, and the critical path. The path is found backwards from the
  * last value, since each message has its last dependency.
  */
+#include "event/apply.h"
 #include "traffic.h"
 
 #include <stdlib.h>
@@ -57,12 +58,13 @@ static void emit_transfer(const struct gw__traffic *f, enum gw_event_kind kind,
                           uint32_t transfer)
 {
     const struct gw_transfer *x = &f->of_plan.plan->transfers[transfer];
-    if (gw__is_local(x))
-        return;
     bool sends = kind == GW_EV_SEND;
+    if (sends && gw__is_local(x))
+        return;
+    const struct gw__apply apply = {x->action, x->src_scratch, x->dst_scratch};
     struct gw_event rest = {
         .bytes = f->of_plan.chunk_bytes[x->chunk],
-        .value = sends ? 1 : x->action,
+        .value = sends ? 1 : gw__apply_value(&apply),
         .peer = sends ? x->dst : x->src,
         .step = f->of_plan.index.step[transfer],
         .chunk = x->chunk,
