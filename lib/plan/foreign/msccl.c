@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From MSCCL's XML to a plan. A file that may be called both in place and out of
+ * place is run both ways, and must be right both ways.
+ */
+#include "msccl.h"
+
+#include "foreign.h"
+
+static enum gw_err run_flow(struct gw__msccl *m, bool in_place,
+                            struct gw_plan **plan, struct gw_error *why)
+{
+    struct gw__flow flow;
+    struct gw_error reason = {0};
+    enum gw_err err = gw__flow_init(&flow, &m->shape, &reason);
+    if (err)
+        gw_wrap(&reason, err, "%.200s", m->xml->name);
+    else
+        err = gw__msccl_run(m, in_place, &flow, &reason);
+    if (!err) {
+        err = gw__flow_plan(&flow, m->name, plan, &reason);
+        if (err)
+            gw_wrap(&reason, err, "%.200s", m->xml->name);
+    }
+    gw__flow_fini(&flow);
+    return err ? gw_fail(why, err, "%s", reason.text) : GW_OK;
+}
+
+static enum gw_err run_both(struct gw__msccl *m, struct gw_plan **plan,
+                            struct gw_error *why)
+{
+    enum gw_err err = run_flow(m, m->in_place, plan, why);
+    if (err || !m->in_place || !m->out_of_place)
+        return err;
+    struct gw_plan *other;
+    err = run_flow(m, false, &other, why);
+    if (err)
+        gw_plan_destroy(plan);
+    else
+        gw_plan_destroy(&other);
+    return err;
+}
+
+enum gw_err gw__msccl_import(const struct gw__xml *xml, struct gw_plan **plan,
+                             struct gw_error *why)
+{
+    struct gw__msccl m;
+    *plan = NULL;
+    enum gw_err err = gw__msccl_read(xml, &m, why);
+    if (!err)
+        err = gw__msccl_link(&m, why);
+    if (!err)
+        err = gw__msccl_order(&m, why);
+    if (!err)
+        err = run_both(&m, plan, why);
+    gw__msccl_fini(&m);
+    return err;
+}
