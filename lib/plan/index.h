@@ -24,6 +24,8 @@ bool gw__is_local(const struct gw_transfer *x);
 /* One more than the largest channel of the plan. */
 unsigned gw__channels(const struct gw_plan *plan);
 
+/* Prints the first line of a plan's text, without its end. */
+void gw__plan_print_header(const struct gw_plan *plan, FILE *file);
 /* '+', '=' or '|'. */
 char gw__action_sign(unsigned action);
 /* "0>1.2 c3" and "0>1.2 c3 + @1", as in a plan's text; both return `out`. */

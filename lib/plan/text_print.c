@@ -55,7 +55,7 @@ static void print_name(const char *algo, FILE *file)
         fputc(*algo > ' ' && *algo < 127 && *algo != '#' ? *algo : '_', file);
 }
 
-static void print_header(const struct gw_plan *plan, FILE *file)
+void gw__plan_print_header(const struct gw_plan *plan, FILE *file)
 {
     fprintf(file, "%s ranks=%u chunks=%u", gw_collective_name(plan->collective),
             plan->ranks, plan->chunks);
@@ -65,7 +65,6 @@ static void print_header(const struct gw_plan *plan, FILE *file)
         fprintf(file, " ports=%u", plan->ports);
     if (*plan->algo)
         print_name(plan->algo, file);
-    fputc('\n', file);
 }
 
 static void print_step(const struct gw_plan *plan, unsigned step, FILE *file)
@@ -89,7 +88,8 @@ static void print_step(const struct gw_plan *plan, unsigned step, FILE *file)
 enum gw_err gw_plan_print(const struct gw_plan *plan, FILE *file,
                           struct gw_error *why)
 {
-    print_header(plan, file);
+    gw__plan_print_header(plan, file);
+    fputc('\n', file);
     for (unsigned step = 0; step < plan->steps; step++)
         print_step(plan, step, file);
     if (fflush(file) || ferror(file))

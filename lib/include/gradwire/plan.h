@@ -16,7 +16,7 @@
  *                                     i*ranks + j goes from rank i to rank j
  *   barrier                           one chunk of no bytes
  *
- * Functions here are pure, except gw_plan_load, gw_plan_print, gw_algo_add and
+ * Functions here are pure, except gw_plan_load, gw_plan_print, gw_plan_export, gw_algo_add and
  * gw_algo_remove. Several threads may read the same plan.
  */
 #ifndef GRADWIRE_PLAN_H
@@ -172,9 +172,12 @@ GW_API void gw_plan_extent(const struct gw_plan *plan, unsigned chunk,
 
 /* ---- text form (gradwire-plan(5)) ---- */
 
-/* Parses the text of a `.plan`. `ranks` sets P; 0 takes it from the header. The
- * caller frees *plan. GW_EDATA: the text is wrong, and the sentence begins with
- * "NAME:LINE:COLUMN: "; *plan is NULL. */
+/* Parses the text of a `.plan`, or a schedule in another format
+ * (gradwire-plan(5)): MSCCL's or ForestColl's XML, TE-CCL's or SCCL's JSON, GOAL.
+ * `ranks` sets P; 0 takes it from the header. The caller frees *plan. GW_EDATA:
+ * the text is wrong, and the sentence begins with "NAME:LINE:COLUMN: ", or in
+ * another format with "NAME:LINE: " or "NAME: "; *plan is NULL. A schedule in
+ * another format is verified, too. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_parse(const char *text, size_t bytes,
                                                const char *name, unsigned ranks,
                                                struct gw_plan **plan,
@@ -187,6 +190,39 @@ GW_API GW_MUST_CHECK enum gw_err gw_plan_load(const char *path, unsigned ranks,
 /* Writes the text form. gw_plan_parse reads it into an equal plan. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_plan_print(const struct gw_plan *plan, FILE *file, struct gw_error *why);
+
+/* ---- other formats ---- */
+
+/* The formats that a plan can be written in. */
+enum gw_format {
+    GW_FORMAT_MSCCL,  /* XML for MSCCL and RCCL */
+    GW_FORMAT_GOAL,   /* for LogGOPSim and ATLAHS */
+    GW_FORMAT_CHAKRA, /* the execution trace of one rank, for ASTRA-sim */
+    GW_FORMAT_DOT,    /* a graph for Graphviz */
+    GW_FORMATS        /* number of formats */
+};
+/* Returns the name of a format: "msccl". */
+GW_API const char *gw_format_name(enum gw_format format);
+/* Finds the format of a name. GW_EINVAL: an unknown name; *format is
+ * unchanged. */
+GW_API GW_MUST_CHECK enum gw_err gw_format_parse(const char *name,
+                                                 enum gw_format *format,
+                                                 struct gw_error *why);
+
+/* The options of an export. */
+struct gw_export {
+    enum gw_format format;
+    size_t count;      /* elements of a block, as in gw_plan_price */
+    size_t elem_bytes; /* of an element */
+    unsigned rank;     /* Chakra: whose trace; otherwise 0 */
+};
+/* Writes a plan in another format. gw_plan_parse reads MSCCL and GOAL back into
+ * an equal plan. GW_EPLAN: the plan is wrong. GW_ENOTSUP: MSCCL has no such
+ * collective. GW_EINVAL: options out of range. */
+GW_API GW_MUST_CHECK enum gw_err gw_plan_export(const struct gw_plan *plan,
+                                                const struct gw_export *options,
+                                                FILE *file,
+                                                struct gw_error *why);
 
 /* ---- verifying ---- */
 

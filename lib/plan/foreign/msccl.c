@@ -26,6 +26,19 @@ static enum gw_err run_flow(struct gw__msccl *m, bool in_place,
     return err ? gw_fail(why, err, "%s", reason.text) : GW_OK;
 }
 
+/* A right file of ours keeps its plan. */
+static enum gw_err prefer_own(const struct gw__msccl *m, struct gw_plan **plan,
+                              struct gw_error *why)
+{
+    struct gw_plan *own;
+    enum gw_err err = gw__msccl_recall(m, &own, why);
+    if (err || own)
+        gw_plan_destroy(plan);
+    if (own)
+        *plan = own;
+    return err;
+}
+
 static enum gw_err run_both(struct gw__msccl *m, struct gw_plan **plan,
                             struct gw_error *why)
 {
@@ -53,6 +66,8 @@ enum gw_err gw__msccl_import(const struct gw__xml *xml, struct gw_plan **plan,
         err = gw__msccl_order(&m, why);
     if (!err)
         err = run_both(&m, plan, why);
+    if (!err)
+        err = prefer_own(&m, plan, why);
     gw__msccl_fini(&m);
     return err;
 }

@@ -8,6 +8,7 @@
  *   msccl_link.c    dependencies, and which send goes to which receive
  *   msccl_order.c   an order of all steps, and what must happen before what
  *   msccl_run.c     runs the steps on symbols, into a flow of values
+ *   msccl_plan.c    the plan that our own files keep
  *
  * An error names the line, gpu, thread block and step.
  */
@@ -114,6 +115,12 @@ bool gw__msccl_before(const struct gw__msccl *msccl, uint32_t a, uint32_t b);
 GW_MUST_CHECK enum gw_err gw__msccl_run(struct gw__msccl *msccl, bool in_place,
                                         struct gw__flow *flow,
                                         struct gw_error *why);
+
+/* The plan that a file of ours keeps in its attributes, if they agree with its
+ * steps; otherwise NULL. GW_ENOMEM. */
+GW_MUST_CHECK enum gw_err gw__msccl_recall(const struct gw__msccl *msccl,
+                                           struct gw_plan **plan,
+                                           struct gw_error *why);
 
 /* "NAME:LINE: gpu 0, tb 1, step 2: reason"; GW_EDATA. */
 GW_PRINTF(4, 5)
