@@ -21,18 +21,18 @@ struct compiler {
     struct gw__program *program;
     const struct gw_plan *plan;
     unsigned rank;
-    unsigned rows;          /* the buffer and its scratch */
-    uint32_t *cell_of;      /* chunk * rows + scratch -> cell, or UINT32_MAX */
-    uint32_t *last_write;   /* cell -> newest write */
-    uint32_t *reader;       /* cell -> newest send of the current version */
-    uint32_t *next_reader;  /* send -> the one before it */
+    unsigned rows;         /* the buffer and its scratch */
+    uint32_t *cell_of;     /* chunk * rows + scratch -> cell, or UINT32_MAX */
+    uint32_t *last_write;  /* cell -> newest write */
+    uint32_t *reader;      /* cell -> newest send of the current version */
+    uint32_t *next_reader; /* send -> the one before it */
     struct link_use *out, *in; /* peer -> its newest message */
-    uint32_t *cursor;       /* peer -> next place in its list */
-    uint32_t local_send;    /* the next send inside the rank */
-    uint32_t *source_write; /* arrival in plan order -> write */
-    uint16_t *contributors; /* (rank * rows + scratch) * chunks + chunk;
+    uint32_t *cursor;          /* peer -> next place in its list */
+    uint32_t local_send;       /* the next send inside the rank */
+    uint32_t *source_write;    /* arrival in plan order -> write */
+    uint16_t *contributors;    /* (rank * rows + scratch) * chunks + chunk;
                                reductions only */
-    uint16_t *added;        /* scratch of a step, per transfer */
+    uint16_t *added;           /* scratch of a step, per transfer */
 };
 
 static size_t count_mine(const struct gw_plan *plan, unsigned rank, bool sends)
@@ -152,14 +152,13 @@ static void add_send(struct compiler *c, const struct gw_transfer *t,
 {
     struct gw__program *p = c->program;
     uint32_t cell = *cell_of(c, t->chunk, t->src_scratch);
-    p->sends[p->send_count] =
-        (struct gw__send){.peer = t->dst,
-                          .cell = cell,
-                          .step = step,
-                          .version = c->last_write[cell],
-                          .replaces = t->action == GW_REPLACE,
-                          .first = begins_message(&c->out[t->dst], step,
-                                                  t->channel)};
+    p->sends[p->send_count] = (struct gw__send){
+        .peer = t->dst,
+        .cell = cell,
+        .step = step,
+        .version = c->last_write[cell],
+        .replaces = t->action == GW_REPLACE,
+        .first = begins_message(&c->out[t->dst], step, t->channel)};
     c->next_reader[p->send_count] = c->reader[cell];
     c->reader[cell] = p->send_count++;
 }
@@ -221,8 +220,7 @@ static void count_contributors(struct compiler *c, unsigned step)
     }
     for (size_t i = begin; i < end; i++) {
         const struct gw_transfer *t = &plan->transfers[i];
-        uint16_t *there =
-            contributors_at(c, t->dst, t->dst_scratch, t->chunk);
+        uint16_t *there = contributors_at(c, t->dst, t->dst_scratch, t->chunk);
         bool adds = t->action == GW_ADD;
         *there = (uint16_t)((adds ? *there : 0) + c->added[i]);
         bool completes = adds && *there == plan->ranks;

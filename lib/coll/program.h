@@ -21,9 +21,9 @@
 struct gw__cell {
     uint32_t chunk;
     uint32_t scratch; /* 0: its buffer */
-    bool holds;   /* has a value before the first step */
-    bool wants;   /* must have the final value */
-    bool written; /* some write goes into it */
+    bool holds;       /* has a value before the first step */
+    bool wants;       /* must have the final value */
+    bool written;     /* some write goes into it */
     /* In window passes that push: others load its initial value; others store
      * its result. */
     bool peers_load, peers_store;
@@ -41,10 +41,10 @@ struct gw__send {
 };
 
 struct gw__program_source {
-    uint32_t peer; /* or the rank itself: a copy or reduction inside it */
-    uint32_t send; /* inside the rank: index into sends */
+    uint32_t peer;    /* or the rank itself: a copy or reduction inside it */
+    uint32_t send;    /* inside the rank: index into sends */
     uint32_t scratch; /* of the peer */
-    bool first;    /* of its message */
+    bool first;       /* of its message */
 };
 
 struct gw__write {

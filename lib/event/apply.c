@@ -9,7 +9,8 @@ enum { ACTIONS = 4, SCRATCH = 1024, TOKEN = 2 };
 
 int64_t gw__apply_value(const struct gw__apply *apply)
 {
-    int64_t scratch = apply->src_scratch + SCRATCH * (int64_t)apply->dst_scratch;
+    int64_t scratch =
+        apply->src_scratch + SCRATCH * (int64_t)apply->dst_scratch;
     return apply->action + ACTIONS * scratch;
 }
 

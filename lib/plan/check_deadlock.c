@@ -89,8 +89,8 @@ static bool is_local(const struct gw__deadlock_state *w, uint32_t link)
 }
 
 /* A reader no longer needs this slice of the version. */
-static void leave(struct gw__deadlock_state *w, uint32_t version,
-                  uint32_t slice)
+static void mark_left(struct gw__deadlock_state *w, uint32_t version,
+                      uint32_t slice)
 {
     if (--w->unsent[version * (size_t)w->slices + slice] == 0)
         wake_version(w, version + 1);
@@ -106,7 +106,7 @@ static void push_items(struct gw__deadlock_state *w, uint32_t link)
         if (w->applied[version] <= slice)
             return;
         if (!is_local(w, link))
-            leave(w, version, slice);
+            mark_left(w, version, slice);
         if (l->popped == l->pushed++)
             arrive(w, link);
     }
@@ -133,7 +133,7 @@ static void apply_version(struct gw__deadlock_state *w, uint32_t version)
     for (uint32_t i = writers->begin[version]; i < end; i++) {
         uint32_t from = link[writers->item[i]];
         if (is_local(w, from))
-            leave(w, w->versions->read[writers->item[i]], slice);
+            mark_left(w, w->versions->read[writers->item[i]], slice);
         if (++w->links[from].popped < w->links[from].pushed)
             arrive(w, from);
         wake_link(w, from);

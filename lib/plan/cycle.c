@@ -83,8 +83,7 @@ static bool writer_blocks(const struct gw__deadlock_state *w, uint32_t t,
         *dep = depends_on_version(w, w->versions->write[head]);
         snprintf(dep->text, sizeof dep->text,
                  "rank %u step %u: %s waits after c%u on the same link", x->dst,
-                 step, name,
-                 w->index->plan->transfers[head].chunk);
+                 step, name, w->index->plan->transfers[head].chunk);
     }
     return true;
 }

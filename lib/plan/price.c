@@ -71,8 +71,8 @@ static void add_transfer(struct pricing *p, uint32_t step, size_t t)
         return;
     }
     uint64_t *channels = &p->used[p->link[t]];
-    bool message = begins_message(channels, &p->used_step[p->link[t]], step,
-                                  x->channel);
+    bool message =
+        begins_message(channels, &p->used_step[p->link[t]], step, x->channel);
     p->link_bytes[p->link[t]] += bytes;
     src->messages_sent += message;
     dst->messages_received += message;

@@ -6,7 +6,7 @@
  */
 #include "text.h"
 
-#include "plan/foreign/foreign.h"
+#include "plan/formats/formats.h"
 
 #include <stdlib.h>
 
@@ -79,15 +79,15 @@ enum gw_err gw__plan_parse_within(const struct gw__text_limits *limits,
                : err;
 }
 
-static enum gw_err parse_foreign(const struct gw__foreign_text *foreign,
-                                 unsigned ranks, struct gw_plan **plan,
-                                 struct gw_error *why)
+static enum gw_err parse_other(const struct gw__format_text *other,
+                               unsigned ranks, struct gw_plan **plan,
+                               struct gw_error *why)
 {
-    enum gw_err err = gw__foreign_read(foreign, plan, why);
+    enum gw_err err = gw__format_read(other, plan, why);
     if (err || ranks == 0 || (*plan)->ranks == ranks)
         return err;
     gw_fail(why, GW_EDATA, "%.200s: the schedule is for %u ranks, not for %u",
-            foreign->name, (*plan)->ranks, ranks);
+            other->name, (*plan)->ranks, ranks);
     gw_plan_destroy(plan);
     return GW_EDATA;
 }
@@ -96,9 +96,9 @@ enum gw_err gw_plan_parse(const char *text, size_t bytes, const char *name,
                           unsigned ranks, struct gw_plan **plan,
                           struct gw_error *why)
 {
-    const struct gw__foreign_text foreign = {name, text, bytes};
-    if (gw__foreign_format(&foreign))
-        return parse_foreign(&foreign, ranks, plan, why);
+    const struct gw__format_text other = {name, text, bytes};
+    if (gw__format_of(&other))
+        return parse_other(&other, ranks, plan, why);
     return gw__plan_parse_within(&gw__text_limits, text, bytes, name, ranks,
                                  plan, why);
 }
@@ -110,7 +110,7 @@ enum gw_err gw_plan_load(const char *path, unsigned ranks,
     char *text;
     *plan = NULL;
     enum gw_err err =
-        gw__text_load(path, GW__FOREIGN_BYTES_MAX, &text, &bytes, why);
+        gw__text_load(path, GW__FORMAT_BYTES_MAX, &text, &bytes, why);
     if (!err)
         err = gw_plan_parse(text, bytes, path, ranks, plan, why);
     free(text);

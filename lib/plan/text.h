@@ -142,7 +142,7 @@ struct gw__text_node {
     bool in_step;    /* statements inside belong to a step */
     uint32_t offset; /* in the text; of a loop: of its variable */
     uint32_t length; /* of a loop's variable */
-    struct gw__expr expr[GW__EXPRS]; /* an optional one may be empty */
+    struct gw__expr expr[GW__EXPRS];  /* an optional one may be empty */
     uint32_t child, last_child, next; /* nodes; 0: none */
 };
 

@@ -79,10 +79,9 @@ const struct gw_transfer *gw_plan_trace_next(struct gw_plan_trace *trace)
     if (trace->next == plan->transfer_count)
         return NULL;
     const struct gw_transfer *x = &plan->transfers[trace->next++];
-    gw__sets_write(&trace->sets,
-                   trace_row_of(trace, gw__dst_row(plan, x), x->chunk),
-                   trace_row_of(trace, gw__src_row(plan, x), x->chunk),
-                   x->action);
+    gw__sets_write(
+        &trace->sets, trace_row_of(trace, gw__dst_row(plan, x), x->chunk),
+        trace_row_of(trace, gw__src_row(plan, x), x->chunk), x->action);
     if (trace->next == plan->step_begin[trace->step + 1]) {
         gw__sets_commit(&trace->sets);
         trace->step++;

@@ -99,12 +99,11 @@ static void describe_conflict(const struct gw__index *index,
         set_sentence(verdict, "step %u: %u>%u c%u | occurs twice",
                      verdict->step, x->src, x->dst, x->chunk);
     else
-        set_sentence(verdict, "step %u: %s and %s %s rank %u's c%u",
-                     verdict->step, gw__transfer_text(y, first),
-                     gw__transfer_text(x, second),
-                     x->action == y->action ? "both replace"
-                                            : "replace and add to",
-                     x->dst, x->chunk);
+        set_sentence(
+            verdict, "step %u: %s and %s %s rank %u's c%u", verdict->step,
+            gw__transfer_text(y, first), gw__transfer_text(x, second),
+            x->action == y->action ? "both replace" : "replace and add to",
+            x->dst, x->chunk);
     history_add_transfer(index, finding->other, verdict);
     history_add_transfer(index, finding->transfer, verdict);
 }

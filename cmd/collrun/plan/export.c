@@ -62,8 +62,7 @@ static enum gw_err write_traces(struct export_job *job, struct gw_error *why)
     return err;
 }
 
-static enum gw_err export_plan(const struct gw_plan *plan,
-                               struct gw_error *why)
+static enum gw_err export_plan(const struct gw_plan *plan, struct gw_error *why)
 {
     struct export_job job = {
         .plan = plan,

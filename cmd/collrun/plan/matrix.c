@@ -66,9 +66,9 @@ static void draw_title(const struct frame *f)
     size_t end = plan->step_begin[f->step];
     for (size_t i = plan->step_begin[f->step - 1]; i < end; i++) {
         char text[GW__TRANSFER_TEXT];
-        unsigned length = (unsigned)snprintf(
-            item, sizeof item, "   %s",
-            gw__transfer_text(&plan->transfers[i], text));
+        unsigned length =
+            (unsigned)snprintf(item, sizeof item, "   %s",
+                               gw__transfer_text(&plan->transfers[i], text));
         if (used + length + (i + 1 < end ? 6 : 0) > f->width) {
             fprintf(f->file, "   ...");
             break;

@@ -30,8 +30,7 @@ enum gw_err plan_file_out(const char *path,
     memcpy(part, path, length);
     memcpy(part + length, suffix, sizeof suffix);
     FILE *file = fopen(part, "we");
-    enum gw_err err =
-        file ? write(context, file, why) : fail_path(part, why);
+    enum gw_err err = file ? write(context, file, why) : fail_path(part, why);
     if (file && fclose(file) && !err)
         err = fail_path(part, why);
     if (!err && rename(part, path))

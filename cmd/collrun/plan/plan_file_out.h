@@ -11,10 +11,9 @@
 
 /* Writes with `write` to a file that is complete or unchanged; NULL: to
  * stdout. */
-GW_MUST_CHECK enum gw_err
-plan_file_out(const char *path,
-              enum gw_err (*write)(const void *context, FILE *file,
-                                   struct gw_error *why),
-              const void *context, struct gw_error *why);
+GW_MUST_CHECK enum gw_err plan_file_out(
+    const char *path,
+    enum gw_err (*write)(const void *context, FILE *file, struct gw_error *why),
+    const void *context, struct gw_error *why);
 
 #endif

@@ -10,7 +10,7 @@
 #include "plan_plugin.h"
 
 #include <base/source.h>
-#include <plan/foreign/foreign.h>
+#include <plan/formats/formats.h>
 
 #include <ctype.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static enum gw_err read_text(struct plan_text *file, const char *path,
                              struct gw_error *why)
 {
     struct gw_plan *plan;
-    enum gw_err err = gw__text_load(path, GW__FOREIGN_BYTES_MAX, &file->text,
+    enum gw_err err = gw__text_load(path, GW__FORMAT_BYTES_MAX, &file->text,
                                     &file->bytes, why);
     if (err)
         return err;

@@ -205,9 +205,8 @@ enum gw_format {
 GW_API const char *gw_format_name(enum gw_format format);
 /* Finds the format of a name. GW_EINVAL: an unknown name; *format is
  * unchanged. */
-GW_API GW_MUST_CHECK enum gw_err gw_format_parse(const char *name,
-                                                 enum gw_format *format,
-                                                 struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_format_parse(const char *name, enum gw_format *format, struct gw_error *why);
 
 /* The options of an export. */
 struct gw_export {

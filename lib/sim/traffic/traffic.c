@@ -181,9 +181,9 @@ static void start_message(struct gw__traffic *f, uint32_t number)
     const struct gw__traffic_message *m = gw__message_at(f, number);
     unsigned path[GW_PATH_LINKS_MAX], limited = 0;
     uint64_t latency_ps = 0;
-    unsigned count = m->src == m->dst ? 0
-                                      : gw_topology_path(f->topology, m->src,
-                                                         m->dst, path);
+    unsigned count = m->src == m->dst
+                         ? 0
+                         : gw_topology_path(f->topology, m->src, m->dst, path);
     f->result->messages += m->src != m->dst;
     f->result->bytes += m->src != m->dst ? m->bytes : 0;
     if (f->of_plan.plan && f->job->events)

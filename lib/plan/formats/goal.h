@@ -3,8 +3,8 @@
  * The operations of a GOAL file, between its reader (goal.c) and its check
  * (goal_check.c).
  */
-#ifndef GW__FOREIGN_GOAL_H
-#define GW__FOREIGN_GOAL_H
+#ifndef GW__FORMATS_GOAL_H
+#define GW__FORMATS_GOAL_H
 
 #include "recall.h"
 
@@ -32,7 +32,7 @@ struct gw__goal_edge {
 struct gw__goal {
     const char *name;
     unsigned ranks;
-    int rank; /* whose operations are read; -1: none */
+    int rank;            /* whose operations are read; -1: none */
     uint32_t rank_begin; /* its first operation */
     uint32_t entered;    /* operations before this have entered the table */
     struct gw__goal_op *ops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Schedules in the formats of others. Each reader has a file, or files, of its
- * own; foreign.c finds the format by looking at the text.
+ * own; formats.c finds the format by looking at the text.
  *
  *   msccl   MSCCL's XML, read and written
  *   trees   ForestColl's spanning trees, XML
@@ -13,25 +13,25 @@
  * begins with "NAME:LINE: ", or "NAME: " where a format has no lines, and is
  * GW_EDATA.
  */
-#ifndef GW__FOREIGN_H
-#define GW__FOREIGN_H
+#ifndef GW__FORMATS_H
+#define GW__FORMATS_H
 
 #include <gradwire/plan.h>
 
-enum { GW__FOREIGN_BYTES_MAX = 64 << 20 };
+enum { GW__FORMAT_BYTES_MAX = 64 << 20 };
 
-struct gw__foreign_text {
+struct gw__format_text {
     const char *name; /* for errors */
     const char *bytes;
     size_t size;
 };
 
 /* The name of the format of a text, for people; NULL: it is a plan's text. */
-const char *gw__foreign_format(const struct gw__foreign_text *text);
+const char *gw__format_of(const struct gw__format_text *text);
 /* Reads a text of such a format. GW_EDATA, GW_ENOMEM. */
-GW_MUST_CHECK enum gw_err gw__foreign_read(const struct gw__foreign_text *text,
-                                           struct gw_plan **plan,
-                                           struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__format_read(const struct gw__format_text *text,
+                                          struct gw_plan **plan,
+                                          struct gw_error *why);
 
 struct gw__xml;
 struct json_t;
@@ -50,7 +50,7 @@ GW_MUST_CHECK enum gw_err gw__sccl_import(const struct json_t *json,
                                           const char *name,
                                           struct gw_plan **plan,
                                           struct gw_error *why);
-GW_MUST_CHECK enum gw_err gw__goal_import(const struct gw__foreign_text *text,
+GW_MUST_CHECK enum gw_err gw__goal_import(const struct gw__format_text *text,
                                           struct gw_plan **plan,
                                           struct gw_error *why);
 

@@ -65,7 +65,7 @@ static enum gw_err refuse_race(const struct msccl_run *r,
                  "dependency orders them"
                : "%c[%u] is read, but no dependency orders this after step %u "
                  "of tb %u, which %s it",
-        gw__msccl_letter(range.buffer), range.offset + k, s->number,
+        gw__msccl_sign(range.buffer), range.offset + k, s->number,
         r->msccl->blocks[s->block].id, wrote ? "written" : "read");
 }
 
@@ -80,8 +80,7 @@ static enum gw_err note_reading(struct msccl_run *r, struct msccl_place *place,
         r->readings = moved;
         r->reading_room = room;
     }
-    r->readings[r->reading_count] =
-        (struct msccl_reading){step, place->reads};
+    r->readings[r->reading_count] = (struct msccl_reading){step, place->reads};
     place->reads = (uint32_t)r->reading_count++;
     return GW_OK;
 }
@@ -98,8 +97,7 @@ static enum gw_err load(struct msccl_run *r, const struct msccl_work *w,
     if (place->value == GW__NO_VALUE)
         return gw__msccl_refuse(r->msccl, w->step, r->why,
                                 "%c[%u] is read before it has a value",
-                                gw__msccl_letter(range.buffer),
-                                range.offset + k);
+                                gw__msccl_sign(range.buffer), range.offset + k);
     *value = place->value;
     return note_reading(r, place, w->step);
 }
@@ -111,7 +109,8 @@ static enum gw_err store(struct msccl_run *r, const struct msccl_work *w,
     if (place->writer != GW__MSCCL_NONE &&
         !gw__msccl_before(r->msccl, place->writer, w->step))
         return refuse_race(r, w, w->s->dst, k, place->writer, true, true);
-    for (uint32_t i = place->reads; i != GW__MSCCL_NONE; i = r->readings[i].next)
+    for (uint32_t i = place->reads; i != GW__MSCCL_NONE;
+         i = r->readings[i].next)
         if (r->readings[i].step != w->step &&
             !gw__msccl_before(r->msccl, r->readings[i].step, w->step))
             return refuse_race(r, w, w->s->dst, k, r->readings[i].step, false,
@@ -128,10 +127,9 @@ static enum gw_err check_sum(const struct msccl_run *r,
     const struct gw__flow *flow = r->flow;
     unsigned chunk = flow->values[a].chunk, other = flow->values[b].chunk;
     if (flow->words == 0)
-        return gw__msccl_refuse(r->msccl, w->step, r->why,
-                                "type=\"%s\" reduces, but %s does not",
-                                w->action->name,
-                                gw_collective_name(flow->shape.collective));
+        return gw__msccl_refuse(
+            r->msccl, w->step, r->why, "type=\"%s\" reduces, but %s does not",
+            w->action->name, gw_collective_name(flow->shape.collective));
     if (chunk != other)
         return gw__msccl_refuse(r->msccl, w->step, r->why,
                                 "adds a part of chunk %u to one of chunk %u",
@@ -347,8 +345,8 @@ enum gw_err gw__msccl_run(struct gw__msccl *m, bool in_place,
     uint32_t *loaded = calloc((size_t)most + 1, sizeof *loaded);
     bool room = r.places && r.payload && r.sent_level && loaded;
     for (uint32_t i = 0; room && i < places; i++)
-        r.places[i] = (struct msccl_place){GW__NO_VALUE, GW__MSCCL_NONE,
-                                           GW__MSCCL_NONE};
+        r.places[i] =
+            (struct msccl_place){GW__NO_VALUE, GW__MSCCL_NONE, GW__MSCCL_NONE};
     err = room ? run_all(&r, loaded)
                : gw_fail(why, GW_ENOMEM, "%.200s", m->xml->name);
     free(loaded);

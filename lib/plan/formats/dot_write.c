@@ -14,14 +14,15 @@ enum gw_err gw__dot_write(const struct gw__export *e, struct gw_error *why)
     (void)why;
     fprintf(file,
             "digraph plan {\n"
-            "  label=\"%s of %u ranks\"; rankdir=TB; ranksep=0.8;\n"
-            "  node [shape=point]; edge [fontsize=9];\n",
+            "  label=\"%s of %u ranks\"\n  rankdir=TB\n  ranksep=0.8\n"
+            "  node [shape=point]\n  edge [fontsize=9]\n",
             gw_collective_name(plan->collective), plan->ranks);
     for (unsigned rank = 0; rank < plan->ranks; rank++) {
         fprintf(file, "  r%us0 [shape=plaintext, label=\"rank %u\"];\n", rank,
                 rank);
         for (unsigned step = 1; step <= plan->steps; step++)
-            fprintf(file, "  r%us%u -> r%us%u [style=dotted, arrowhead=none];\n",
+            fprintf(file,
+                    "  r%us%u -> r%us%u [style=dotted, arrowhead=none];\n",
                     rank, step - 1, rank, step);
     }
     for (unsigned step = 0; step < plan->steps; step++)

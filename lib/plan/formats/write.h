@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The writers of foreign formats, one file each: msccl_write.c, goal_write.c,
+ * The writers of other formats, one file each: msccl_write.c, goal_write.c,
  * chakra_write.c and dot_write.c. The plan is verified.
  */
-#ifndef GW__FOREIGN_WRITE_H
-#define GW__FOREIGN_WRITE_H
+#ifndef GW__FORMATS_WRITE_H
+#define GW__FORMATS_WRITE_H
 
 #include <gradwire/plan.h>
 

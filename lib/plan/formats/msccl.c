@@ -5,7 +5,7 @@
  */
 #include "msccl.h"
 
-#include "foreign.h"
+#include "formats.h"
 
 static enum gw_err run_flow(struct gw__msccl *m, bool in_place,
                             struct gw_plan **plan, struct gw_error *why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A schedule as a flow of values, on its way to a plan. A foreign schedule
- * moves data between places of its own; here only the values matter: each is an
- * input, a value that was moved to another rank, or the sum of two. A copy
+ * A schedule as a flow of values, on its way to a plan. A schedule in another
+ * format moves data between places of its own. Here only the values matter: each
+ * is an input, a value that was moved to another rank, or the sum of two. A copy
  * inside a rank makes no new value. Then each value gets a place in the plan:
  * the rank's buffer, or scratch.
  *
@@ -11,10 +11,10 @@
  *   flow_plan.c    levels and rows to steps and transfers
  *
  * A value has a level: one more than the levels of the values that it is made
- * of, or what the foreign schedule demands. Levels become steps.
+ * of, or what the schedule demands. Levels become steps.
  */
-#ifndef GW__FOREIGN_FLOW_H
-#define GW__FOREIGN_FLOW_H
+#ifndef GW__FORMATS_FLOW_H
+#define GW__FORMATS_FLOW_H
 
 #include <gradwire/plan.h>
 
@@ -69,8 +69,8 @@ GW_MUST_CHECK enum gw_err gw__flow_add(struct gw__flow *flow, uint32_t first,
                                        struct gw_error *why);
 /* The lowest rank that contributes to both, or -1. */
 int gw__flow_shared(const struct gw__flow *flow, uint32_t a, uint32_t b);
-/* The lowest rank that does not contribute, or -1: complete. Without a
- * reduction a value is complete. */
+/* The lowest rank that does not contribute, or -1: complete. Values
+ * that are not reduced are complete. */
 int gw__flow_lacking(const struct gw__flow *flow, uint32_t value);
 /* Names the value the result of its rank and chunk. */
 void gw__flow_output(struct gw__flow *flow, uint32_t value);

@@ -67,8 +67,8 @@ static enum gw_err add_scratch(struct flow_rows *r,
         r->room *= 2;
     }
     *made = (uint32_t)r->count++;
-    r->rows[*made] = (struct flow_row){.row = r->rows[last].row + 1,
-                                       .value = GW__NO_VALUE};
+    r->rows[*made] =
+        (struct flow_row){.row = r->rows[last].row + 1, .value = GW__NO_VALUE};
     r->rows[last].next = *made;
     return GW_OK;
 }

@@ -20,8 +20,8 @@
 #define NO_BLOCK UINT32_MAX
 
 struct out_step {
-    uint32_t op;             /* or NO_BLOCK: a nop */
-    uint32_t block, number;  /* where it is */
+    uint32_t op;                  /* or NO_BLOCK: a nop */
+    uint32_t block, number;       /* where it is */
     uint32_t on_block, on_number; /* its dependency, or NO_BLOCK */
     bool signals;
 };
@@ -31,15 +31,15 @@ struct out_rank {
     unsigned rank;
     struct gw__rank_ops ops;
     unsigned channels;
-    uint32_t *block_of;  /* direction, peer, channel -> block, or none */
-    uint32_t *used;      /* of each block: steps */
-    uint32_t *keys;      /* of each block: its direction, peer and channel */
+    uint32_t *block_of; /* direction, peer, channel -> block, or none */
+    uint32_t *used;     /* of each block: steps */
+    uint32_t *keys;     /* of each block: its direction, peer and channel */
     uint32_t blocks;
     struct out_step *steps;
     uint32_t step_count;
-    uint32_t *step_of;   /* of each operation: its step */
-    uint32_t *latest;    /* of each block: the latest step to wait for */
-    uint32_t *scratch;   /* row * chunks + chunk: offset + 1, or 0 */
+    uint32_t *step_of; /* of each operation: its step */
+    uint32_t *latest;  /* of each block: the latest step to wait for */
+    uint32_t *scratch; /* row * chunks + chunk: offset + 1, or 0 */
     uint32_t scratch_count;
 };
 
@@ -137,17 +137,15 @@ static bool place_of_block(const struct out_rank *o, unsigned chunk,
     unsigned from = block / plan->ranks, to = block % plan->ranks;
     if (from != o->rank && to != o->rank)
         return false;
-    *place = from == o->rank
-                 ? (struct out_place){'i', to * segments + rest}
-                 : (struct out_place){'o', from * segments + rest};
+    *place = from == o->rank ? (struct out_place){'i', to * segments + rest}
+                             : (struct out_place){'o', from * segments + rest};
     return true;
 }
 
 static struct out_place place_in_scratch(struct out_rank *o, unsigned row,
                                          unsigned chunk)
 {
-    uint32_t *offset =
-        &o->scratch[row * (size_t)o->e->plan->chunks + chunk];
+    uint32_t *offset = &o->scratch[row * (size_t)o->e->plan->chunks + chunk];
     if (*offset == 0)
         *offset = ++o->scratch_count;
     return (struct out_place){'s', *offset - 1};
@@ -195,9 +193,8 @@ static void write_step(struct out_rank *o, const struct out_step *step)
             "      <step s=\"%u\" type=\"%s\" srcbuf=\"%c\" srcoff=\"%d\" "
             "dstbuf=\"%c\" dstoff=\"%d\" cnt=\"%u\" depid=\"%d\" deps=\"%d\" "
             "hasdep=\"%d\"",
-            step->number, type, from.buffer,
-            count ? (int)from.offset : -1, to.buffer,
-            count ? (int)to.offset : -1, count,
+            step->number, type, from.buffer, count ? (int)from.offset : -1,
+            to.buffer, count ? (int)to.offset : -1, count,
             step->on_block == NO_BLOCK ? -1 : (int)step->on_block,
             step->on_block == NO_BLOCK ? -1 : (int)step->on_number,
             step->signals);
@@ -273,8 +270,8 @@ static bool reserve_rank(struct out_rank *o)
     o->latest = malloc(keys * sizeof *o->latest);
     o->steps = calloc(steps, sizeof *o->steps);
     o->step_of = calloc(o->ops.count + 1, sizeof *o->step_of);
-    o->scratch = calloc((plan->scratch + (size_t)1) * plan->chunks,
-                        sizeof *o->scratch);
+    o->scratch =
+        calloc((plan->scratch + (size_t)1) * plan->chunks, sizeof *o->scratch);
     if (!o->block_of || !o->used || !o->keys || !o->latest || !o->steps ||
         !o->step_of || !o->scratch)
         return false;

@@ -5,8 +5,8 @@
  * attributes are bounded, and a document type, which could define entities that
  * grow without bound, is refused.
  */
-#ifndef GW__FOREIGN_XML_H
-#define GW__FOREIGN_XML_H
+#ifndef GW__FORMATS_XML_H
+#define GW__FORMATS_XML_H
 
 #include <gradwire/base.h>
 

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool take_number(const char **at, const char *end,
-                        unsigned long *number)
+static bool take_number(const char **at, const char *end, unsigned long *number)
 {
     unsigned digits = 0;
     *number = 0;

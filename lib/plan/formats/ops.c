@@ -74,8 +74,10 @@ static void write_place(struct ops_maker *m, struct ops_place *place,
     for (uint32_t r = place->readers; r != NO_OP; r = m->reads[r].next)
         if (m->reads[r].op != op)
             depend(m, m->reads[r].op);
-    *place = (struct ops_place){
-        .writer = op, .readers = NO_OP, .pending = place->pending, .filled = true};
+    *place = (struct ops_place){.writer = op,
+                                .readers = NO_OP,
+                                .pending = place->pending,
+                                .filled = true};
 }
 
 static void add_op(struct ops_maker *m, size_t t, bool sends)
@@ -128,8 +130,7 @@ static void make_ops(struct ops_maker *m)
     const struct gw_plan *plan = m->plan;
     const struct gw_transfer *x = plan->transfers;
     for (unsigned chunk = 0; chunk < plan->chunks; chunk++)
-        ops_place_at(m, 0, chunk)->filled =
-            gw_plan_holds(plan, m->rank, chunk);
+        ops_place_at(m, 0, chunk)->filled = gw_plan_holds(plan, m->rank, chunk);
     for (unsigned step = 0; step < plan->steps; step++) {
         size_t begin = plan->step_begin[step], end = plan->step_begin[step + 1];
         for (size_t t = begin; t < end; t++)
@@ -147,7 +148,8 @@ static size_t count_ops(const struct gw_plan *plan, unsigned rank)
 {
     size_t count = 0;
     for (size_t t = 0; t < plan->transfer_count; t++)
-        count += plan->transfers[t].src == rank || plan->transfers[t].dst == rank;
+        count +=
+            plan->transfers[t].src == rank || plan->transfers[t].dst == rank;
     return count;
 }
 

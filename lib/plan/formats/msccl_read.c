@@ -109,9 +109,9 @@ static bool read_name(const struct msccl_reader *r, size_t element)
 
 static bool read_collective(const struct msccl_reader *r, size_t element)
 {
-    static const enum gw_collective known[] = {
-        GW_ALLREDUCE, GW_ALLGATHER, GW_REDUCE_SCATTER,
-        GW_ALLTOALL,  GW_BROADCAST, GW_REDUCE};
+    static const enum gw_collective known[] = {GW_ALLREDUCE,      GW_ALLGATHER,
+                                               GW_REDUCE_SCATTER, GW_ALLTOALL,
+                                               GW_BROADCAST,      GW_REDUCE};
     const char *name = attribute_of(r, element, "coll");
     if (!name)
         return false;
@@ -153,9 +153,9 @@ static bool read_root(const struct msccl_reader *r, size_t element)
 {
     struct gw_plan *shape = &r->msccl->shape;
     long root = 0;
-    bool given = gw_collective_rooted(shape->collective) &&
-                 gw__xml_value(r->xml, element, "root");
-    if (given && !integer_of(r, element, "root", 0, shape->ranks - 1, &root))
+    bool has_root = gw_collective_rooted(shape->collective) &&
+                    gw__xml_value(r->xml, element, "root");
+    if (has_root && !integer_of(r, element, "root", 0, shape->ranks - 1, &root))
         return false;
     shape->root = (unsigned)root;
     return true;
@@ -302,7 +302,7 @@ static bool check_range(const struct msccl_reader *r, size_t element,
         r, element,
         "gpu %u: %s %c[%u] with cnt=\"%u\" is outside of the buffer, which has "
         "%u chunks",
-        gpu, what, gw__msccl_letter(range->buffer), range->offset, count, size);
+        gpu, what, gw__msccl_sign(range->buffer), range->offset, count, size);
 }
 
 static bool read_dependency(const struct msccl_reader *r, size_t element,
@@ -340,12 +340,12 @@ static bool read_step(const struct msccl_reader *r, size_t element)
     struct gw__msccl_block *block = &m->blocks[m->block_count - 1];
     struct gw__msccl_step *step = &m->steps[m->step_count];
     long number, count;
-    *step = (struct gw__msccl_step){.line = r->xml->elements[element].line,
-                                    .block = m->block_count - 1,
-                                    .plan =
-                                        gw__xml_value(r->xml, element, "plan"),
-                                    .dependency = GW__MSCCL_NONE,
-                                    .peer = GW__MSCCL_NONE};
+    *step =
+        (struct gw__msccl_step){.line = r->xml->elements[element].line,
+                                .block = m->block_count - 1,
+                                .plan = gw__xml_value(r->xml, element, "plan"),
+                                .dependency = GW__MSCCL_NONE,
+                                .peer = GW__MSCCL_NONE};
     if (!integer_of(r, element, "s", 0, STEPS_PER_BLOCK_MAX, &number) ||
         !read_type(r, element, &step->type))
         return false;
@@ -355,7 +355,8 @@ static bool read_step(const struct msccl_reader *r, size_t element)
                               block->gpu, block->id, number, block->step_count);
     const struct gw__msccl_action *action = &gw__msccl_actions[step->type];
     bool moves = step->type != GW__MSCCL_NOP;
-    if (!read_range(r, element, "srcbuf", "srcoff", action->loads, &step->src) ||
+    if (!read_range(r, element, "srcbuf", "srcoff", action->loads,
+                    &step->src) ||
         !read_range(r, element, "dstbuf", "dstoff", action->stores,
                     &step->dst) ||
         !integer_of(r, element, "cnt", moves, CHUNKS_PER_LOOP_MAX, &count) ||
@@ -378,8 +379,7 @@ static bool read_element(const struct msccl_reader *r, size_t element,
                          uint32_t *gpu)
 {
     const struct gw__xml_element *e = &r->xml->elements[element];
-    const char *parent =
-        e->parent >= 0 ? r->xml->elements[e->parent].name : "";
+    const char *parent = e->parent >= 0 ? r->xml->elements[e->parent].name : "";
     if (strcmp(e->name, "gpu") == 0 && strcmp(parent, "algo") == 0)
         return read_gpu(r, element, gpu);
     if (strcmp(e->name, "tb") == 0 && strcmp(parent, "gpu") == 0)

@@ -13,7 +13,7 @@
  * adds what it does not have yet.
  */
 #include "copies.h"
-#include "foreign.h"
+#include "formats.h"
 
 #include <jansson.h>
 
@@ -101,8 +101,8 @@ static enum gw_err block_of(struct sccl *s, size_t i, const json_t *chunk,
     enum gw_err err =
         last_node(s, json_object_get(chunk, "pre"), i, "pre", &owner);
     if (!err)
-        err = last_node(s, json_object_get(chunk, "post"), i, "post",
-                        &receiver);
+        err =
+            last_node(s, json_object_get(chunk, "post"), i, "post", &receiver);
     switch (s->shape.collective) {
     case GW_ALLGATHER:
     case GW_GATHER:
@@ -118,7 +118,8 @@ static enum gw_err block_of(struct sccl *s, size_t i, const json_t *chunk,
     default:
         *block = 0;
     }
-    if (s->shape.collective == GW_BROADCAST || s->shape.collective == GW_SCATTER)
+    if (s->shape.collective == GW_BROADCAST ||
+        s->shape.collective == GW_SCATTER)
         s->shape.root = owner;
     if (s->shape.collective == GW_REDUCE || s->shape.collective == GW_GATHER)
         s->shape.root = receiver;
@@ -207,8 +208,7 @@ static enum gw_err read_send(const struct sccl *s, size_t step, size_t i,
                            step, i, last);
     uint32_t chunk = s->chunks[address];
     if (chunk == SCCL_NONE)
-        return refuse_sccl(s,
-                           "step %zu, send %zu: no chunk has the address %u",
+        return refuse_sccl(s, "step %zu, send %zu: no chunk has the address %u",
                            step, i, address);
     if (src == dst)
         return refuse_sccl(s, "step %zu, send %zu: node %u sends to itself",
@@ -282,16 +282,17 @@ static enum gw_err import_sccl(struct sccl *s, const json_t *json,
     if (!type)
         type = json_string_value(json_object_get(json, "sccl_type"));
     if (!type || strcmp(type, "algorithm") != 0)
-        return refuse_sccl(s,
-                           "\"msccl_type\" is \"%.32s\"; only an algorithm is a "
-                           "schedule",
-                           type ? type : "");
+        return refuse_sccl(
+            s,
+            "\"msccl_type\" is \"%.32s\"; only an algorithm is a "
+            "schedule",
+            type ? type : "");
     enum gw_err err = read_collective(s);
     if (err)
         return err;
     s->chunks = malloc(SCCL_ADDRESSES_MAX * sizeof *s->chunks);
-    s->counted = calloc((size_t)s->shape.ranks * s->shape.ranks + 1,
-                        sizeof *s->counted);
+    s->counted =
+        calloc((size_t)s->shape.ranks * s->shape.ranks + 1, sizeof *s->counted);
     err = s->chunks && s->counted
               ? number_addresses(s)
               : gw_fail(s->why, GW_ENOMEM, "%.200s", s->name);

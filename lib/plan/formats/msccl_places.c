@@ -12,7 +12,7 @@
  */
 #include "msccl.h"
 
-char gw__msccl_letter(enum gw__msccl_buffer buffer)
+char gw__msccl_sign(enum gw__msccl_buffer buffer)
 {
     return "ios"[buffer];
 }
@@ -43,17 +43,15 @@ uint32_t gw__msccl_place(const struct gw__msccl *m, bool in_place, unsigned gpu,
                          struct gw__msccl_range range)
 {
     enum gw_collective collective = m->shape.collective;
-    enum gw__msccl_buffer small = collective == GW_REDUCE_SCATTER
-                                      ? GW__MSCCL_OUTPUT
-                                      : GW__MSCCL_INPUT;
+    enum gw__msccl_buffer small =
+        collective == GW_REDUCE_SCATTER ? GW__MSCCL_OUTPUT : GW__MSCCL_INPUT;
     if (range.buffer == GW__MSCCL_SCRATCH)
         return 2 * m->chunks_per_loop + range.offset;
     if (range.buffer != small)
         return range.offset;
     if (!in_place)
         return m->chunks_per_loop + range.offset;
-    bool part =
-        collective == GW_ALLGATHER || collective == GW_REDUCE_SCATTER;
+    bool part = collective == GW_ALLGATHER || collective == GW_REDUCE_SCATTER;
     return range.offset + (part ? gpu * part_of(m) : 0);
 }
 

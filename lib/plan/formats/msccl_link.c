@@ -40,7 +40,8 @@ static void find_signals(struct gw__msccl *m)
 {
     for (uint32_t s = m->step_count; s-- > 0;) {
         struct gw__msccl_step *step = &m->steps[s];
-        bool last = s + 1 == m->step_count || m->steps[s + 1].block != step->block;
+        bool last =
+            s + 1 == m->step_count || m->steps[s + 1].block != step->block;
         step->signal = step->signals ? s
                        : last        ? GW__MSCCL_NONE
                                      : m->steps[s + 1].signal;
@@ -105,8 +106,8 @@ static uint32_t list_ends(const struct gw__msccl *m, bool sends,
             continue;
         uint32_t src = sends ? block->gpu : (uint32_t)block->recv;
         uint32_t dst = sends ? (uint32_t)block->send : block->gpu;
-        ends[count++] = (struct msccl_end){
-            connection_key(src, dst, block->channel), b};
+        ends[count++] =
+            (struct msccl_end){connection_key(src, dst, block->channel), b};
     }
     qsort(ends, count, sizeof *ends, compare_ends);
     return count;
@@ -133,11 +134,12 @@ static enum gw_err check_single(const struct gw__msccl *m,
         if (ends[i].key != ends[i - 1].key)
             continue;
         const struct gw__msccl_block *block = &m->blocks[ends[i].block];
-        return gw__msccl_refuse(
-            m, nth_step(m, ends[i].block, sends, 0), why,
-            "tb %u already %s gpu %d on channel %u",
-            m->blocks[ends[i - 1].block].id, sends ? "sends to" : "receives from",
-            sends ? block->send : block->recv, block->channel);
+        return gw__msccl_refuse(m, nth_step(m, ends[i].block, sends, 0), why,
+                                "tb %u already %s gpu %d on channel %u",
+                                m->blocks[ends[i - 1].block].id,
+                                sends ? "sends to" : "receives from",
+                                sends ? block->send : block->recv,
+                                block->channel);
     }
     return GW_OK;
 }

@@ -10,13 +10,13 @@
  *     l2 requires l1
  *     }
  *
- * A GOAL file does not say which data a message carries. Files that collrun
- * export has written say it in comments, "// gradwire: ..."; any other file is
+ * A GOAL file does not contain which data a message carries. Files that collrun
+ * export has written have it in comments, "// gradwire: ..."; any other file is
  * checked and then refused. `goal_check.c` matches messages and finds cycles.
  */
 #include "goal.h"
 
-#include "foreign.h"
+#include "formats.h"
 #include "recall.h"
 
 #include <stdlib.h>
@@ -43,7 +43,8 @@ struct goal_line {
 static const char *next_word(struct goal_line *l)
 {
     size_t used = 0;
-    while (l->at < l->end && (*l->at == ' ' || *l->at == '\t' || *l->at == '\r'))
+    while (l->at < l->end &&
+           (*l->at == ' ' || *l->at == '\t' || *l->at == '\r'))
         l->at++;
     while (l->at < l->end && used + 1 < sizeof l->word) {
         char c = *l->at;
@@ -79,7 +80,8 @@ static bool number_of(const char *word, const char *unit, uint64_t *number)
 static enum gw_err refuse_word(const struct gw__goal *g,
                                const struct goal_line *l, const char *expected)
 {
-    return gw__goal_refuse(g, l->number, expected, *l->word ? l->word : "the end");
+    return gw__goal_refuse(g, l->number, expected,
+                           *l->word ? l->word : "the end");
 }
 
 static enum gw_err grow_ops(struct gw__goal *g, struct gw__goal_op **made)
@@ -144,8 +146,9 @@ static enum gw_err read_op(struct gw__goal *g, struct goal_line *l,
     g->pending_note = GW__GOAL_NONE;
     memcpy(op->label, label, sizeof op->label);
     if (!number_of(next_word(l), kind == 2 ? "" : "b", &op->size))
-        return refuse_word(g, l, kind == 2 ? "expected a number, found "
-                                           : "expected a size such as 8b, found ");
+        return refuse_word(g, l,
+                           kind == 2 ? "expected a number, found "
+                                     : "expected a size such as 8b, found ");
     if (kind < 2)
         return read_peer(g, l, op);
     if (*next_word(l) && strcmp(l->word, "cpu") == 0 &&
@@ -177,9 +180,8 @@ static enum gw_err read_statement(struct gw__goal *g, struct goal_line *l)
     next_word(l);
     if (strcmp(l->word, ":") == 0) {
         if (gw__goal_find(g, label) != GW__GOAL_NONE)
-            return gw__goal_refuse(g, l->number,
-                                   "the label occurs twice in this rank: ",
-                                   label);
+            return gw__goal_refuse(
+                g, l->number, "the label occurs twice in this rank: ", label);
         next_word(l);
         return read_op(g, l, label);
     }
@@ -249,7 +251,7 @@ static enum gw_err read_line(struct gw__goal *g, struct goal_line *l)
 }
 
 static enum gw_err read_goal(struct gw__goal *g,
-                             const struct gw__foreign_text *text)
+                             const struct gw__format_text *text)
 {
     struct goal_line l = {.number = 1};
     const char *at = text->bytes, *end = text->bytes + text->size;
@@ -288,9 +290,9 @@ static enum gw_err plan_goal(struct gw__goal *g, struct gw_plan **plan)
 {
     if (!g->header)
         return gw_fail(g->why, GW_EDATA,
-                       "%.200s: GOAL does not say which data its messages "
-                       "carry, so this is no plan; only a file of \"collrun "
-                       "export\" says it, in comments",
+                       "%.200s: GOAL does not contain the data that its "
+                       "messages carry, so no plan can be made of it; only "
+                       "files of \"collrun export\" have it, in comments",
                        g->name);
     if (!notes_agree(g))
         return gw_fail(g->why, GW_EDATA,
@@ -301,7 +303,7 @@ static enum gw_err plan_goal(struct gw__goal *g, struct gw_plan **plan)
                       g->name, plan, g->why);
 }
 
-enum gw_err gw__goal_import(const struct gw__foreign_text *text,
+enum gw_err gw__goal_import(const struct gw__format_text *text,
                             struct gw_plan **plan, struct gw_error *why)
 {
     struct gw__goal g = {.name = text->name,

@@ -53,7 +53,8 @@ static int compare_leveled(const void *one, const void *other)
 
 static struct leveled *sort_transfers(const struct gw__flow *flow)
 {
-    struct leveled *sorted = malloc((flow->transfer_count + 1) * sizeof *sorted);
+    struct leveled *sorted =
+        malloc((flow->transfer_count + 1) * sizeof *sorted);
     for (size_t i = 0; sorted && i < flow->transfer_count; i++)
         sorted[i] = (struct leveled){.half = flow->levels[i],
                                      .number = (uint32_t)i,
@@ -69,9 +70,8 @@ static enum gw_err build_plan(const struct gw__flow *flow,
 {
     const struct gw_plan *shape = &flow->shape;
     struct gw_builder *builder;
-    enum gw_err err =
-        gw_builder_new(shape->collective, shape->ranks, shape->chunks,
-                       shape->root, &builder, why);
+    enum gw_err err = gw_builder_new(shape->collective, shape->ranks,
+                                     shape->chunks, shape->root, &builder, why);
     if (err)
         return err;
     gw_builder_name(builder, algo);
@@ -88,9 +88,8 @@ static enum gw_err build_plan(const struct gw__flow *flow,
 static enum gw_err verify_plan(struct gw_plan **plan, struct gw_error *why)
 {
     struct gw_verdict *verdict = malloc(sizeof *verdict);
-    enum gw_err err =
-        verdict ? gw_plan_verify(*plan, 0, verdict, why)
-                : gw_fail(why, GW_ENOMEM, "verifying a schedule");
+    enum gw_err err = verdict ? gw_plan_verify(*plan, 0, verdict, why)
+                              : gw_fail(why, GW_ENOMEM, "verifying a schedule");
     if (err == GW_EPLAN)
         err = gw_fail(why, GW_EDATA, "as a plan: %s", verdict->sentence);
     free(verdict);

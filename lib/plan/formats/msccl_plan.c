@@ -49,16 +49,14 @@ static bool agrees(const struct gw__msccl *m, const struct gw__msccl_step *s,
 static bool all_agree(const struct gw__msccl *m, const struct gw_plan *plan)
 {
     if (plan->ranks != m->shape.ranks || plan->chunks != m->shape.chunks ||
-        plan->collective != m->shape.collective ||
-        plan->root != m->shape.root)
+        plan->collective != m->shape.collective || plan->root != m->shape.root)
         return false;
     for (uint32_t i = 0; i < m->step_count; i++) {
         const struct gw__msccl_step *s = &m->steps[i];
         struct gw__note note;
-        if (has_note(s) &&
-            (!gw__note_parse(s->plan, strlen(s->plan), &note) ||
-             note.index >= plan->transfer_count ||
-             !agrees(m, s, &plan->transfers[note.index])))
+        if (has_note(s) && (!gw__note_parse(s->plan, strlen(s->plan), &note) ||
+                            note.index >= plan->transfer_count ||
+                            !agrees(m, s, &plan->transfers[note.index])))
             return false;
     }
     return true;

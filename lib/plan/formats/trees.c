@@ -11,7 +11,7 @@
  * switches, has no meaning for a plan.
  */
 #include "copies.h"
-#include "foreign.h"
+#include "formats.h"
 #include "xml.h"
 
 #include <stdlib.h>
@@ -50,8 +50,7 @@ static unsigned find_name(const struct forest *f, const char *name)
     return rank;
 }
 
-static bool unsigned_of(const char *text, unsigned long most,
-                        unsigned *number)
+static bool unsigned_of(const char *text, unsigned long most, unsigned *number)
 {
     char *end;
     unsigned long value = text ? strtoul(text, &end, 10) : 0;
@@ -70,13 +69,13 @@ static enum gw_err read_tree(struct forest *f, uint32_t element)
         return refuse_tree(f, element, "the attribute root is missing", "");
     if (!unsigned_of(gw__xml_value(f->xml, element, "index"), TREE_CHUNKS_MAX,
                      &tree->index))
-        return refuse_tree(f, element,
-                           "the attribute index is missing or not a number", "");
+        return refuse_tree(
+            f, element, "the attribute index is missing or not a number", "");
     if (!unsigned_of(gw__xml_value(f->xml, element, "nchunks"), TREE_CHUNKS_MAX,
                      &tree->chunks) ||
         tree->chunks == 0)
-        return refuse_tree(
-            f, element, "the attribute nchunks must be in 1..4096", "");
+        return refuse_tree(f, element,
+                           "the attribute nchunks must be in 1..4096", "");
     tree->root = find_name(f, root);
     if (tree->root == TREE_RANKS_MAX)
         return refuse_tree(f, element, "there are more than 4096 roots", "");
@@ -84,8 +83,8 @@ static enum gw_err read_tree(struct forest *f, uint32_t element)
         f->names[f->ranks++] = root;
     for (unsigned t = 0; t + 1 < f->tree_count; t++)
         if (f->trees[t].root == tree->root && f->trees[t].index == tree->index)
-            return refuse_tree(f, element, "this root and index occur twice: ",
-                               root);
+            return refuse_tree(f, element,
+                               "this root and index occur twice: ", root);
     tree->begin = f->shares[tree->root];
     f->shares[tree->root] += tree->chunks;
     return GW_OK;
@@ -97,8 +96,8 @@ static enum gw_err read_trees(struct forest *f)
     for (uint32_t e = 0; e < f->xml->count && !err; e++) {
         const char *name = f->xml->elements[e].name;
         int parent = f->xml->elements[e].parent;
-        bool inside = parent >= 0 &&
-                      strcmp(f->xml->elements[parent].name, "tree") == 0;
+        bool inside =
+            parent >= 0 && strcmp(f->xml->elements[parent].name, "tree") == 0;
         if (strcmp(name, "tree") == 0 && !inside)
             err = read_tree(f, e);
         else if (strcmp(name, "trees") != 0 &&
@@ -135,9 +134,8 @@ static enum gw_err send_chunks(const struct forest *f, const struct tree *tree,
         return refuse_tree(f, element, "the tree reaches twice ", to);
     enum gw_err err = GW_OK;
     for (unsigned k = 0; k < tree->chunks && !err; k++)
-        err = gw__copies_send(copies,
-                              gw__copies_value(copies, src, first + k), dst, 0,
-                              f->why);
+        err = gw__copies_send(copies, gw__copies_value(copies, src, first + k),
+                              dst, 0, f->why);
     return err;
 }
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * A rank's part of a plan as operations with dependencies, for the writers of
- * foreign formats: an operation comes after those on which it depends, and the
+ * other formats: an operation comes after those on which it depends, and the
  * operations of a rank are in an order in which they can run. The sends of a
  * step come before its writes, because they read the values from before it.
  */
-#ifndef GW__FOREIGN_OPS_H
-#define GW__FOREIGN_OPS_H
+#ifndef GW__FORMATS_OPS_H
+#define GW__FORMATS_OPS_H
 
 #include <gradwire/plan.h>
 
 enum gw__op_kind {
     GW__OP_SEND,
     GW__OP_RECV,  /* replaces, or adds to nothing */
-    GW__OP_RADD,  /* adds what it receives */
+    GW__OP_RADD,  /* adds the received value */
     GW__OP_COPY,  /* inside the rank */
     GW__OP_REDUCE /* adds inside the rank */
 };

@@ -12,8 +12,8 @@
  *
  * An error names the line, gpu, thread block and step.
  */
-#ifndef GW__FOREIGN_MSCCL_H
-#define GW__FOREIGN_MSCCL_H
+#ifndef GW__FORMATS_MSCCL_H
+#define GW__FORMATS_MSCCL_H
 
 #include "flow.h"
 #include "xml.h"
@@ -40,7 +40,7 @@ enum gw__msccl_type {
     GW__MSCCL_TYPES
 };
 
-/* What each type does. */
+/* The effect of each type. */
 struct gw__msccl_action {
     const char *name;
     bool sends, receives;
@@ -141,6 +141,6 @@ uint32_t gw__msccl_places(const struct gw__msccl *msccl, unsigned gpu);
 /* The chunk of the plan at a place of the input or output. */
 unsigned gw__msccl_chunk(const struct gw__msccl *msccl, unsigned gpu,
                          struct gw__msccl_range range);
-char gw__msccl_letter(enum gw__msccl_buffer buffer);
+char gw__msccl_sign(enum gw__msccl_buffer buffer);
 
 #endif

@@ -12,7 +12,7 @@
  * chunk is left out.
  */
 #include "copies.h"
-#include "foreign.h"
+#include "formats.h"
 
 #include <jansson.h>
 
@@ -110,19 +110,20 @@ static enum gw_err each_demand(struct teccl *t,
     const char *from, *to, *what;
     json_t *receivers, *chunks, *time;
     json_object_foreach((json_t *)(uintptr_t)t->demand, from, receivers)
-    json_object_foreach(receivers, to, chunks)
-    json_object_foreach(chunks, what, time)
+        json_object_foreach(receivers, to, chunks)
+            json_object_foreach(chunks, what, time)
     {
         unsigned owner = 0, gpu = 0, chunk = 0;
         if (!number_in(from, "GPU ", &owner) || !number_in(to, "GPU ", &gpu) ||
             !number_in(what, "Chunk ", &chunk))
-            return refuse_teccl(t, "\"%.32s\": \"%.32s\": \"%.32s\" is not a "
-                                   "demand for a chunk",
+            return refuse_teccl(t,
+                                "\"%.32s\": \"%.32s\": \"%.32s\" is not a "
+                                "demand for a chunk",
                                 from, to, what);
         if (rank_of(t, gpu) == t->ranks)
             return refuse_teccl(t, "GPU %u demands a chunk but has none", gpu);
-        enum gw_err err = see(t, context, rank_of(t, owner), rank_of(t, gpu),
-                              chunk);
+        enum gw_err err =
+            see(t, context, rank_of(t, owner), rank_of(t, gpu), chunk);
         if (err)
             return err;
     }
@@ -139,7 +140,7 @@ static enum gw_err see_largest(struct teccl *t, void *context, unsigned owner,
     return GW_OK;
 }
 
-/* What is demanded of a GPU's chunk. */
+/* The demand for a GPU's chunk. */
 struct wish {
     unsigned receivers;
     unsigned last; /* one of them */
@@ -174,8 +175,7 @@ static enum gw_err number_chunks(struct teccl *t, const struct wish *wishes,
                     "chunk %u of GPU %u has %u receivers; a plan can be for "
                     "an all-gather or an all-to-all",
                     chunk, t->gpus[owner], wishes[at].receivers);
-            unsigned pair =
-                to_one ? owner * t->ranks + wishes[at].last : owner;
+            unsigned pair = to_one ? owner * t->ranks + wishes[at].last : owner;
             t->chunks[at] = pair * segments + count[pair]++;
         }
     return GW_OK;
@@ -216,10 +216,10 @@ static enum gw_err find_shape(struct teccl *t, struct wish *wishes,
     memset(count, 0, all * sizeof *count);
     if (!err)
         err = number_chunks(t, wishes, to_one, segments, count);
-    *shape = (struct gw_plan){
-        .collective = to_one ? GW_ALLTOALL : GW_ALLGATHER,
-        .ranks = t->ranks,
-        .chunks = segments * t->ranks * (to_one ? t->ranks : 1)};
+    *shape = (struct gw_plan){.collective = to_one ? GW_ALLTOALL : GW_ALLGATHER,
+                              .ranks = t->ranks,
+                              .chunks = segments * t->ranks *
+                                        (to_one ? t->ranks : 1)};
     return err;
 }
 
@@ -236,10 +236,11 @@ static enum gw_err read_flow(const struct teccl *t, const json_t *item,
                &flow->chunk, &flow->owner, &flow->src, &flow->dst, &flow->epoch,
                &used) < 5 ||
         (text[used] && strncmp(text + used, " via switches", 13) != 0))
-        return refuse_teccl(t,
-                            "\"7-Flows\"[%u]: \"%.80s\" is not \"Chunk C from G "
-                            "traveled over A->B in epoch E\"",
-                            position, text ? text : "");
+        return refuse_teccl(
+            t,
+            "\"7-Flows\"[%u]: \"%.80s\" is not \"Chunk C from G "
+            "traveled over A->B in epoch E\"",
+            position, text ? text : "");
     unsigned gpus[] = {flow->owner, flow->src, flow->dst};
     for (int i = 0; i < 3; i++)
         if (rank_of(t, gpus[i]) == t->ranks)
@@ -266,9 +267,9 @@ static enum gw_err move_flow(const struct teccl *t,
                          ? t->chunks[owner * (size_t)t->per_gpu + flow->chunk]
                          : TECCL_NONE;
     if (chunk == TECCL_NONE)
-        return refuse_teccl(t,
-                            "\"7-Flows\"[%u]: no GPU demands chunk %u of GPU %u",
-                            flow->position, flow->chunk, flow->owner);
+        return refuse_teccl(
+            t, "\"7-Flows\"[%u]: no GPU demands chunk %u of GPU %u",
+            flow->position, flow->chunk, flow->owner);
     if (src == dst)
         return refuse_teccl(t, "\"7-Flows\"[%u]: GPU %u sends to itself",
                             flow->position, flow->src);

@@ -6,8 +6,8 @@
  * the transfer as in a plan's text. From these notes and the header a reader
  * gets back the same plan.
  */
-#ifndef GW__FOREIGN_RECALL_H
-#define GW__FOREIGN_RECALL_H
+#ifndef GW__FORMATS_RECALL_H
+#define GW__FORMATS_RECALL_H
 
 #include <gradwire/plan.h>
 

@@ -18,13 +18,13 @@ static const double CLOCK_BYTES_MAX = 1 << 29;
 
 struct msccl_order {
     struct gw__msccl *msccl;
-    uint32_t *left;  /* of each step: what it still waits for */
+    uint32_t *left;  /* of each step: its waits that are left */
     uint32_t *after; /* of each step: the first that waits for it, or none */
     uint32_t *next;  /* of each wait (3 per step): the next in that list */
     uint32_t done;
 };
 
-/* What a step waits for, by kind: 0 its block, 1 a dependency, 2 a send. */
+/* The wait of a step, by kind: 0 its block, 1 a dependency, 2 a send. */
 static uint32_t waits_for(const struct gw__msccl *m, uint32_t step, int kind)
 {
     const struct gw__msccl_step *s = &m->steps[step];
@@ -57,8 +57,8 @@ static void set_clock(const struct gw__msccl *m, uint32_t step)
     for (int kind = 0; kind < 3; kind++) {
         uint32_t on = waits_for(m, step, kind);
         for (uint32_t b = 0; on != GW__MSCCL_NONE && b < m->block_count; b++)
-            clock[b] = clock_of(m, on)[b] > clock[b] ? clock_of(m, on)[b]
-                                                     : clock[b];
+            clock[b] =
+                clock_of(m, on)[b] > clock[b] ? clock_of(m, on)[b] : clock[b];
     }
     clock[m->steps[step].block] = (uint16_t)(m->steps[step].number + 1);
 }
@@ -97,8 +97,8 @@ static void append_step(const struct gw__msccl *m, uint32_t step, char *text,
     const struct gw__msccl_step *s = &m->steps[step];
     size_t used = strlen(text);
     snprintf(text + used, size - used, "%sgpu %u tb %u step %u",
-             used ? " > " : "", m->blocks[s->block].gpu,
-             m->blocks[s->block].id, s->number);
+             used ? " > " : "", m->blocks[s->block].gpu, m->blocks[s->block].id,
+             s->number);
 }
 
 static enum gw_err refuse_cycle(const struct msccl_order *o,

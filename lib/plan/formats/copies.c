@@ -55,7 +55,8 @@ uint32_t gw__copies_value(const struct gw__copies *c, unsigned rank,
 static uint32_t next_level(struct gw__copies *c, uint32_t value, unsigned dst,
                            uint32_t time)
 {
-    size_t link = c->flow.values[value].rank * (size_t)c->flow.shape.ranks + dst;
+    size_t link =
+        c->flow.values[value].rank * (size_t)c->flow.shape.ranks + dst;
     uint32_t level = c->flow.values[value].level + 1;
     uint32_t least = c->links[link] + (time > c->times[link]);
     level = least > level ? least : level;
@@ -85,7 +86,8 @@ bool gw__copies_missing(struct gw__copies *c, unsigned *rank, unsigned *chunk)
         for (*chunk = 0; *chunk < shape->chunks; ++*chunk) {
             uint32_t value = *held_at(c, *rank, *chunk);
             if (gw_plan_wants(shape, *rank, *chunk) &&
-                (value == GW__NO_VALUE || gw__flow_lacking(&c->flow, value) >= 0))
+                (value == GW__NO_VALUE ||
+                 gw__flow_lacking(&c->flow, value) >= 0))
                 return true;
         }
     return false;

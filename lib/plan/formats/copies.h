@@ -3,8 +3,8 @@
  * Schedules that only name a chunk, a sender and a receiver (trees, flows,
  * sends): what each rank holds so far, as a flow of values.
  */
-#ifndef GW__FOREIGN_COPIES_H
-#define GW__FOREIGN_COPIES_H
+#ifndef GW__FORMATS_COPIES_H
+#define GW__FORMATS_COPIES_H
 
 #include "flow.h"
 
@@ -26,7 +26,7 @@ uint32_t gw__copies_value(const struct gw__copies *copies, unsigned rank,
                           unsigned chunk);
 /* Sends a value that a rank holds or held, at a `time` in the schedule's own
  * units that does not go back on a link. The receiver adds it if it shares no
- * contributor with what it holds, and otherwise replaces that. */
+ * contributor with its own value, which it otherwise replaces. */
 GW_MUST_CHECK enum gw_err gw__copies_send(struct gw__copies *copies,
                                           uint32_t value, unsigned dst,
                                           uint32_t time, struct gw_error *why);

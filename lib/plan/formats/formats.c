@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the format of a foreign schedule and reads it. XML begins with `<`, JSON
+ * Finds the format of a schedule and reads it. XML begins with `<`, JSON
  * with `{`, GOAL with `num_ranks`, possibly after comments. A plan's text begins
  * with the name of a collective.
  */
-#include "foreign.h"
+#include "formats.h"
 
 #include "xml.h"
 
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static bool begins_at(const struct gw__foreign_text *text, size_t at,
+static bool begins_at(const struct gw__format_text *text, size_t at,
                       const char *word)
 {
     size_t length = strlen(word);
@@ -20,14 +20,14 @@ static bool begins_at(const struct gw__foreign_text *text, size_t at,
            memcmp(text->bytes + at, word, length) == 0;
 }
 
-static size_t line_end(const struct gw__foreign_text *text, size_t at)
+static size_t line_end(const struct gw__format_text *text, size_t at)
 {
     const char *end = memchr(text->bytes + at, '\n', text->size - at);
     return end ? (size_t)(end - text->bytes) : text->size;
 }
 
 /* The first byte that is neither blank nor, for GOAL, in a comment. */
-static size_t first_byte(const struct gw__foreign_text *text)
+static size_t first_byte(const struct gw__format_text *text)
 {
     size_t at = begins_at(text, 0, "\xef\xbb\xbf") ? 3 : 0;
     while (at < text->size) {
@@ -42,7 +42,7 @@ static size_t first_byte(const struct gw__foreign_text *text)
     return at;
 }
 
-const char *gw__foreign_format(const struct gw__foreign_text *text)
+const char *gw__format_of(const struct gw__format_text *text)
 {
     size_t at = first_byte(text);
     if (at == text->size)
@@ -54,7 +54,7 @@ const char *gw__foreign_format(const struct gw__foreign_text *text)
     return begins_at(text, at, "num_ranks") ? "GOAL" : NULL;
 }
 
-static enum gw_err read_xml(const struct gw__foreign_text *text,
+static enum gw_err read_xml(const struct gw__format_text *text,
                             struct gw_plan **plan, struct gw_error *why)
 {
     struct gw__xml xml;
@@ -77,7 +77,7 @@ static enum gw_err read_xml(const struct gw__foreign_text *text,
 }
 
 /* jansson limits the depth of nesting itself. */
-static enum gw_err read_json(const struct gw__foreign_text *text,
+static enum gw_err read_json(const struct gw__format_text *text,
                              struct gw_plan **plan, struct gw_error *why)
 {
     json_error_t error;
@@ -87,7 +87,8 @@ static enum gw_err read_json(const struct gw__foreign_text *text,
     if (!json)
         return gw_fail(why, GW_EDATA, "%.200s:%d: not JSON: %.120s", text->name,
                        error.line, error.text);
-    if (json_object_get(json, "msccl_type") || json_object_get(json, "sccl_type"))
+    if (json_object_get(json, "msccl_type") ||
+        json_object_get(json, "sccl_type"))
         err = gw__sccl_import(json, text->name, plan, why);
     else if (json_object_get(json, "7-Flows"))
         err = gw__teccl_import(json, text->name, plan, why);
@@ -100,14 +101,14 @@ static enum gw_err read_json(const struct gw__foreign_text *text,
     return err;
 }
 
-enum gw_err gw__foreign_read(const struct gw__foreign_text *text,
-                             struct gw_plan **plan, struct gw_error *why)
+enum gw_err gw__format_read(const struct gw__format_text *text,
+                            struct gw_plan **plan, struct gw_error *why)
 {
-    const char *format = gw__foreign_format(text);
+    const char *format = gw__format_of(text);
     *plan = NULL;
-    if (text->size > GW__FOREIGN_BYTES_MAX)
+    if (text->size > GW__FORMAT_BYTES_MAX)
         return gw_fail(why, GW_EDATA, "%.200s: the text has more than %d bytes",
-                       text->name, GW__FOREIGN_BYTES_MAX);
+                       text->name, GW__FORMAT_BYTES_MAX);
     if (format && strcmp(format, "XML") == 0)
         return read_xml(text, plan, why);
     if (format && strcmp(format, "JSON") == 0)

@@ -73,8 +73,7 @@ enum gw_err gw__goal_require(struct gw__goal *g, uint32_t op, uint32_t on)
         g->edges = moved;
         g->edge_room = room;
     }
-    g->edges[g->edge_count] =
-        (struct gw__goal_edge){on, g->ops[op].requires};
+    g->edges[g->edge_count] = (struct gw__goal_edge){on, g->ops[op].requires};
     g->ops[op].requires = (uint32_t)g->edge_count++;
     return GW_OK;
 }
@@ -114,9 +113,9 @@ static size_t list_goal_ends(const struct gw__goal *g, enum gw__goal_kind kind,
         const struct gw__goal_op *op = &g->ops[i];
         bool sends = kind == GW__GOAL_SEND;
         if (op->kind == kind)
-            ends[count++] = (struct goal_end){op, sends ? op->rank : op->peer,
-                                              sends ? op->peer : op->rank, i,
-                                              op->tag};
+            ends[count++] =
+                (struct goal_end){op, sends ? op->rank : op->peer,
+                                  sends ? op->peer : op->rank, i, op->tag};
     }
     qsort(ends, count, sizeof *ends, compare_goal_ends);
     return count;
@@ -128,9 +127,7 @@ static enum gw_err match_goal_ends(struct gw__goal *g, struct goal_end *out,
     size_t outs = list_goal_ends(g, GW__GOAL_SEND, out);
     size_t ins = list_goal_ends(g, GW__GOAL_RECV, in);
     for (size_t i = 0; i < outs || i < ins; i++) {
-        int by = i == outs  ? 1
-                 : i == ins ? -1
-                            : compare_keys(&out[i], &in[i]);
+        int by = i == outs ? 1 : i == ins ? -1 : compare_keys(&out[i], &in[i]);
         if (by < 0)
             return gw__goal_refuse(g, out[i].op->line,
                                    "send without matching recv", "");
@@ -147,7 +144,7 @@ static enum gw_err match_goal_ends(struct gw__goal *g, struct goal_end *out,
 
 /* ---- cycles ---- */
 
-/* Counts what each operation waits for, and frees those that wait for nothing,
+/* Counts the waits of each operation, and frees those that wait for nothing,
  * again and again. `next` and `after` are lists of waiting operations. */
 static enum gw_err find_goal_cycle(struct gw__goal *g, uint32_t *left,
                                    uint32_t *ready)
