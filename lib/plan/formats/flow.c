@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS_MAX = 1 << 24, SET_WORDS_MAX = 1 << 26 };
+enum { CELLS_MAX = 1 << 22, SET_WORDS_MAX = 1 << 24 };
 
 static enum gw_err no_room(const struct gw__flow *flow, struct gw_error *why)
 {
@@ -59,6 +59,7 @@ static enum gw_err new_value(struct gw__flow *flow,
     *made = (uint32_t)flow->count++;
     flow->values[*made] = *value;
     flow->values[*made].read = value->level;
+    flow->values[*made].into = GW__NO_VALUE;
     memset(set_of(flow, *made), 0, flow->words * sizeof *flow->sets);
     return GW_OK;
 }
@@ -126,6 +127,7 @@ static void note_read(struct gw__flow *flow, uint32_t value, uint32_t level)
 {
     struct gw__flow_value *v = &flow->values[value];
     assert(level > v->level);
+    v->reads = level > v->read ? 1 : v->reads + (level == v->read);
     v->read = level > v->read ? level : v->read;
 }
 

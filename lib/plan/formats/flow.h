@@ -29,8 +29,11 @@ struct gw__flow_value {
     uint32_t level;  /* 0: an input */
     uint32_t read;   /* the largest level that reads it; at least its own */
     uint32_t row;    /* 0: the buffer; otherwise scratch */
+    uint32_t reads;  /* at that level */
+    uint32_t into;   /* a sum: the operand that it replaces, or none */
     uint8_t channel;
-    bool output; /* a result of its rank */
+    bool output;    /* a result of its rank */
+    bool continued; /* a sum will replace it in its row */
 };
 
 struct gw__flow {
@@ -44,6 +47,8 @@ struct gw__flow {
     struct gw_transfer *transfers;
     uint32_t *levels; /* of the transfers, in halves: see flow_plan.c */
     size_t transfer_count, transfer_room;
+    /* No row is written in the step of its last read. Needs more scratch. */
+    bool strict;
 };
 
 /* GW_EDATA: the chunks do not fit the collective, or are too many; GW_ENOMEM.

@@ -83,13 +83,15 @@ static enum gw_err build_plan(const struct gw__flow *flow,
     return gw_builder_finish(&builder, plan, why);
 }
 
-/* The values are right by construction; the verifier has the last word, also
+/* The values are right by construction. The verifier has the last word, also
  * about waits. */
-static enum gw_err verify_plan(struct gw_plan **plan, struct gw_error *why)
+static enum gw_err verify_plan(struct gw_plan **plan, bool *cycle,
+                               struct gw_error *why)
 {
     struct gw_verdict *verdict = malloc(sizeof *verdict);
     enum gw_err err = verdict ? gw_plan_verify(*plan, 0, verdict, why)
                               : gw_fail(why, GW_ENOMEM, "verifying a schedule");
+    *cycle = err == GW_EPLAN && verdict->fault == GW_FAULT_DEADLOCK;
     if (err == GW_EPLAN)
         err = gw_fail(why, GW_EDATA, "as a plan: %s", verdict->sentence);
     free(verdict);
@@ -98,10 +100,12 @@ static enum gw_err verify_plan(struct gw_plan **plan, struct gw_error *why)
     return err;
 }
 
-enum gw_err gw__flow_plan(struct gw__flow *flow, const char *algo,
-                          struct gw_plan **plan, struct gw_error *why)
+static enum gw_err make_plan(struct gw__flow *flow, const char *algo,
+                             struct gw_plan **plan, bool *cycle,
+                             struct gw_error *why)
 {
-    *plan = NULL;
+    *cycle = false;
+    flow->transfer_count = 0;
     enum gw_err err = gw__flow_place(flow, why);
     if (err)
         return err;
@@ -110,5 +114,17 @@ enum gw_err gw__flow_plan(struct gw__flow *flow, const char *algo,
         return gw_fail(why, GW_ENOMEM, "transfers of a schedule");
     err = build_plan(flow, sorted, algo, plan, why);
     free(sorted);
-    return err ? err : verify_plan(plan, why);
+    return err ? err : verify_plan(plan, cycle, why);
+}
+
+enum gw_err gw__flow_plan(struct gw__flow *flow, const char *algo,
+                          struct gw_plan **plan, struct gw_error *why)
+{
+    bool cycle;
+    *plan = NULL;
+    enum gw_err err = make_plan(flow, algo, plan, &cycle, why);
+    if (!cycle)
+        return err;
+    flow->strict = true;
+    return make_plan(flow, algo, plan, &cycle, why);
 }

@@ -5,6 +5,10 @@
  * when its value has been read for the last time. A step reads before it
  * writes, so a row may be written in the step of its last read.
  *
+ * Ranks that exchange several values in a step can then wait for each other in a
+ * cycle. If the verifier finds one, all is done again in the strict way: a row is
+ * written only after the step of its last read.
+ *
  * A sum goes into the row of one of its operands, if nothing else reads that
  * later. Otherwise an operand is copied first. A result must end in the buffer;
  * one that found it in use is copied there at the end.
@@ -40,7 +44,9 @@ static bool is_free(const struct flow_rows *r, const struct flow_row *row,
     if (row->value == GW__NO_VALUE)
         return true;
     const struct gw__flow_value *now = &r->flow->values[row->value];
-    return now->read <= last_read && now->level < level;
+    bool over =
+        r->flow->strict ? now->read < last_read : now->read <= last_read;
+    return over && now->level < level && !now->continued;
 }
 
 static enum gw_err no_row(const struct flow_rows *r,
@@ -147,33 +153,20 @@ static uint32_t row_of(const struct flow_rows *r, uint32_t value)
     return at;
 }
 
-/* Can the sum replace this operand where it is? */
-static bool is_last_read(const struct flow_rows *r,
-                         const struct gw__flow_value *sum, uint32_t operand)
-{
-    const struct gw__flow_value *v = &r->flow->values[operand];
-    return v->rank == sum->rank && v->read <= sum->level;
-}
-
 static enum gw_err place_sum(struct flow_rows *r, uint32_t value,
                              struct gw_error *why)
 {
     struct gw__flow_value *v = &r->flow->values[value];
-    uint32_t into = v->first, from = v->second, row;
-    bool first = is_last_read(r, v, into), second = is_last_read(r, v, from);
-    bool buffer = second && v->output && r->flow->values[from].row == 0;
-    if (second && (!first || buffer)) {
-        into = v->second;
-        from = v->first;
-    }
+    uint32_t from = v->into == v->second ? v->first : v->second, row = 0;
     enum gw_err err = GW_OK;
-    if (first || second)
-        row = row_of(r, into);
+    if (v->into != GW__NO_VALUE)
+        row = row_of(r, v->into);
     else {
         err = find_row(r, v, v->level - 1, &row, why);
         v->row = err ? 0 : r->rows[row].row;
         if (!err)
-            err = transfer_into(r, 2 * v->level - 1, into, v, GW_REPLACE, why);
+            err = transfer_into(r, 2 * v->level - 1, v->first, v, GW_REPLACE,
+                                why);
     }
     if (err)
         return err;
@@ -194,6 +187,39 @@ static enum gw_err finish_result(struct flow_rows *r, uint32_t value,
         level = flow->values[before].read;
     to.row = 0;
     return transfer_into(r, 2 * (level + 1), value, &to, GW_REPLACE, why);
+}
+
+/* Can a sum replace this operand in its row? Only one may. */
+static bool may_replace(const struct gw__flow *flow,
+                        const struct gw__flow_value *sum, uint32_t operand)
+{
+    const struct gw__flow_value *v = &flow->values[operand];
+    bool alone = v->read < sum->level || !flow->strict || v->reads == 1;
+    return v->rank == sum->rank && v->read <= sum->level && alone &&
+           !v->continued;
+}
+
+/* A result rather replaces an input, which is in the buffer. */
+static void choose_replaced(struct gw__flow *flow)
+{
+    for (size_t i = 0; i < flow->count; i++) {
+        struct gw__flow_value *v = &flow->values[i];
+        v->into = GW__NO_VALUE;
+        v->row = 0;
+        v->continued = false;
+    }
+    for (size_t i = 0; i < flow->count; i++) {
+        struct gw__flow_value *v = &flow->values[i];
+        if (v->second == GW__NO_VALUE)
+            continue;
+        bool first = may_replace(flow, v, v->first);
+        bool second = may_replace(flow, v, v->second);
+        bool input = v->output && flow->values[v->second].level == 0;
+        if (!first && !second)
+            continue;
+        v->into = second && (!first || input) ? v->second : v->first;
+        flow->values[v->into].continued = true;
+    }
 }
 
 /* A counting sort; inputs come first, in their buffers. */
@@ -243,6 +269,7 @@ enum gw_err gw__flow_place(struct gw__flow *flow, struct gw_error *why)
                           .count = cells,
                           .room = cells};
     enum gw_err err = GW_ENOMEM;
+    choose_replaced(flow);
     for (size_t i = 0; r.rows && i < cells; i++)
         r.rows[i] = (struct flow_row){.value = GW__NO_VALUE};
     if (r.rows && sort_by_level(&r))
