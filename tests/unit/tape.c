@@ -5,6 +5,7 @@
 #include "tape.h"
 
 #include <check.h>
+#include <event/apply.h>
 #include <string.h>
 
 struct gw_event *tape_add(struct tape *tape, enum gw_event_kind kind,
@@ -28,9 +29,12 @@ struct gw_event *tape_add(struct tape *tape, enum gw_event_kind kind,
 static void add_event(struct tape *tape, const struct gw_transfer *t,
                       uint32_t op, unsigned step, bool sent)
 {
+    const struct gw__apply apply = {t->action, t->src_scratch, t->dst_scratch};
+    if (sent && t->src == t->dst)
+        return;
     struct gw_event *event =
         tape_add(tape, sent ? GW_EV_SEND : GW_EV_APPLY, sent ? t->src : t->dst,
-                 sent ? 1 : (int64_t)t->action);
+                 sent ? 1 : gw__apply_value(&apply));
     event->peer = sent ? t->dst : t->src;
     event->op = op;
     event->step = step;

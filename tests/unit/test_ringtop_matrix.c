@@ -118,6 +118,20 @@ START_TEST(follows_every_algorithm)
 }
 END_TEST
 
+/* Values in scratch are not shown, but what is made of them is. */
+START_TEST(follows_scratch)
+{
+    plan = tape_plan("allreduce ranks=3 chunks=3\n"
+                     "step for i in 0..P-1: for d in 1..P-1:\n"
+                     "    i>((i+d)%P).d c(i+d)%P = @(d-1)\n"
+                     "step for i in 0..P-1: i>i.1 ci +\n"
+                     "step for i in 0..P-1: i.2>i.1 ci +\n"
+                     "step for i in 0..P-1: i.1>i ci =\n"
+                     "step for i in 0..P-1: for d in 1..P-1: i>(i+d)%P ci =\n");
+    follow_plan("scratch");
+}
+END_TEST
+
 START_TEST(any_order_gives_the_same_matrix)
 {
     plan = tape_ring(4);
@@ -221,6 +235,7 @@ Suite *suite_ringtop_matrix(void)
     TCase *tcase = tcase_create("ringtop matrix");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, follows_every_algorithm, 0, (int)algorithms);
+    tcase_add_test(tcase, follows_scratch);
     tcase_add_loop_test(tcase, any_order_gives_the_same_matrix, 0, 50);
     const TTest *const tests[] = {
         signs_of_a_ring,
