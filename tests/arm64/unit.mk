@@ -5,10 +5,10 @@
 # B, the folder for objects, and ROOT, the folder with Check for arm64.
 CC := aarch64-linux-gnu-gcc
 SUITES := base event event_chrome circulant algo_allreduce algo_gather_scatter algo_rooted \
-	$(patsubst tests/unit/test_%.c,%,$(filter-out %_added.c,$(wildcard tests/unit/test_plan_*.c))) \
+	$(patsubst tests/unit/test_%.c,%,$(filter-out %_added.c %_scratch.c,$(wildcard tests/unit/test_plan_*.c))) \
 	$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_reduction*.c)) \
 	tensor learn_nan ps_update
-LIB := $(wildcard lib/base/*.c lib/event/*.c lib/plan/*.c lib/plan/algo/*.c lib/plan/algo/*/*.c) \
+LIB := $(wildcard lib/base/*.c lib/event/*.c lib/plan/*.c lib/plan/formats/*.c lib/plan/algo/*.c lib/plan/algo/*/*.c) \
 	$(wildcard lib/coll/reduce/*.c) lib/coll/types.c lib/coll/call.c lib/pipe/schedule/schedule.c \
 	$(wildcard lib/ps/store/update*.c) lib/ps/store/half.c lib/ps/client/filter.c lib/ps/mode.c \
 	$(addprefix lib/learn/,data/dataset.c gradient.c data/dataset_builder.c kernels.c data/libsvm.c \
@@ -20,7 +20,7 @@ OBJECTS := $(patsubst %.c,$(B)/%.o,$(LIB) $(wildcard $(UNIT)))
 
 $(B)/unit: $(OBJECTS)
 	@echo "  ld  $@"
-	@$(CC) -o $@ $^ -L$(ROOT)/usr/lib/aarch64-linux-gnu -lcheck -lsubunit -ljansson -lm -pthread
+	@$(CC) -o $@ $^ -L$(ROOT)/usr/lib/aarch64-linux-gnu -lcheck -lsubunit -ljansson -lexpat -lm -pthread
 
 # Headers of libraries are in a folder of their own, since /usr/include has
 # those of this machine.

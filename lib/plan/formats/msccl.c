@@ -57,7 +57,7 @@ static enum gw_err run_both(struct gw__msccl *m, struct gw_plan **plan,
 enum gw_err gw__msccl_import(const struct gw__xml *xml, struct gw_plan **plan,
                              struct gw_error *why)
 {
-    struct gw__msccl m;
+    struct gw__msccl m = {.xml = xml};
     *plan = NULL;
     enum gw_err err = gw__msccl_read(xml, &m, why);
     if (!err)

@@ -53,20 +53,33 @@ static struct msccl_place *place_at(const struct msccl_run *r, uint32_t gpu,
                       gw__msccl_place(r->msccl, r->in_place, gpu, range)];
 }
 
-static enum gw_err refuse_race(const struct msccl_run *r,
-                               const struct msccl_work *w,
-                               struct gw__msccl_range range, unsigned k,
-                               uint32_t other, bool wrote, bool writes)
+/* `other` has read or written the place that this step overwrites. */
+static enum gw_err refuse_overwrite(const struct msccl_run *r,
+                                    const struct msccl_work *w, unsigned k,
+                                    uint32_t other, const char *touched)
 {
     const struct gw__msccl_step *s = &r->msccl->steps[other];
     return gw__msccl_refuse(
         r->msccl, w->step, r->why,
-        writes ? "%c[%u] is overwritten before step %u of tb %u has %s it: no "
-                 "dependency orders them"
-               : "%c[%u] is read, but no dependency orders this after step %u "
-                 "of tb %u, which %s it",
+        "%c[%u] is overwritten before step %u of tb %u has %s it: no "
+        "dependency orders them",
+        gw__msccl_sign(w->s->dst.buffer), w->s->dst.offset + k, s->number,
+        r->msccl->blocks[s->block].id, touched);
+}
+
+/* `other` writes the place that this step reads. */
+static enum gw_err refuse_read(const struct msccl_run *r,
+                               const struct msccl_work *w,
+                               struct gw__msccl_range range, unsigned k,
+                               uint32_t other)
+{
+    const struct gw__msccl_step *s = &r->msccl->steps[other];
+    return gw__msccl_refuse(
+        r->msccl, w->step, r->why,
+        "%c[%u] is read, but no dependency orders this after step %u of tb %u, "
+        "which writes it",
         gw__msccl_sign(range.buffer), range.offset + k, s->number,
-        r->msccl->blocks[s->block].id, wrote ? "written" : "read");
+        r->msccl->blocks[s->block].id);
 }
 
 static enum gw_err note_reading(struct msccl_run *r, struct msccl_place *place,
@@ -93,7 +106,7 @@ static enum gw_err load(struct msccl_run *r, const struct msccl_work *w,
     struct msccl_place *place = place_at(r, w->gpu, range, k);
     if (place->writer != GW__MSCCL_NONE &&
         !gw__msccl_before(r->msccl, place->writer, w->step))
-        return refuse_race(r, w, range, k, place->writer, true, false);
+        return refuse_read(r, w, range, k, place->writer);
     if (place->value == GW__NO_VALUE)
         return gw__msccl_refuse(r->msccl, w->step, r->why,
                                 "%c[%u] is read before it has a value",
@@ -108,13 +121,12 @@ static enum gw_err store(struct msccl_run *r, const struct msccl_work *w,
     struct msccl_place *place = place_at(r, w->gpu, w->s->dst, k);
     if (place->writer != GW__MSCCL_NONE &&
         !gw__msccl_before(r->msccl, place->writer, w->step))
-        return refuse_race(r, w, w->s->dst, k, place->writer, true, true);
+        return refuse_overwrite(r, w, k, place->writer, "written");
     for (uint32_t i = place->reads; i != GW__MSCCL_NONE;
          i = r->readings[i].next)
         if (r->readings[i].step != w->step &&
             !gw__msccl_before(r->msccl, r->readings[i].step, w->step))
-            return refuse_race(r, w, w->s->dst, k, r->readings[i].step, false,
-                               true);
+            return refuse_overwrite(r, w, k, r->readings[i].step, "read");
     *place = (struct msccl_place){value, w->step, GW__MSCCL_NONE};
     return GW_OK;
 }

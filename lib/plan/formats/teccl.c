@@ -79,12 +79,12 @@ static unsigned rank_of(const struct teccl *t, unsigned gpu)
 
 static enum gw_err read_gpus(struct teccl *t)
 {
-    const char *key;
-    json_t *value;
+    json_t *demand = (json_t *)(uintptr_t)t->demand;
     if (!json_is_object(t->demand))
         return refuse_teccl(t, "\"6-Demand_Met\" must be an object");
-    json_object_foreach((json_t *)(uintptr_t)t->demand, key, value)
-    {
+    for (void *at = json_object_iter(demand); at;
+         at = json_object_iter_next(demand, at)) {
+        const char *key = json_object_iter_key(at);
         if (t->ranks == TECCL_GPUS_MAX)
             return refuse_teccl(t, "more than %d GPUs", TECCL_GPUS_MAX);
         if (!number_in(key, "GPU ", &t->gpus[t->ranks]))
@@ -101,33 +101,47 @@ static enum gw_err read_gpus(struct teccl *t)
     return GW_OK;
 }
 
-/* Shows each (owner, receiver, chunk number) of the demand to `see`. */
-static enum gw_err each_demand(struct teccl *t,
-                               enum gw_err (*see)(struct teccl *, void *,
-                                                  unsigned, unsigned, unsigned),
+/* A visitor of demands: owner, receiver, number of the chunk. */
+typedef enum gw_err demand_visit(struct teccl *, void *context, unsigned owner,
+                                 unsigned receiver, unsigned chunk);
+
+static enum gw_err visit_demand(struct teccl *t, demand_visit *visit,
+                                void *context, const char *const keys[3])
+{
+    unsigned owner = 0, gpu = 0, chunk = 0;
+    if (!number_in(keys[0], "GPU ", &owner) ||
+        !number_in(keys[1], "GPU ", &gpu) ||
+        !number_in(keys[2], "Chunk ", &chunk))
+        return refuse_teccl(
+            t, "\"%.32s\": \"%.32s\": \"%.32s\" is not a demand for a chunk",
+            keys[0], keys[1], keys[2]);
+    if (rank_of(t, gpu) == t->ranks)
+        return refuse_teccl(t, "GPU %u demands a chunk but has none", gpu);
+    return visit(t, context, rank_of(t, owner), rank_of(t, gpu), chunk);
+}
+
+/* Visits the objects in objects: GPU, GPU, chunk. `depth`: of `keys` so far. */
+static enum gw_err each_demand(struct teccl *t, json_t *object, unsigned depth,
+                               const char *keys[3], demand_visit *visit,
                                void *context)
 {
-    const char *from, *to, *what;
-    json_t *receivers, *chunks, *time;
-    json_object_foreach((json_t *)(uintptr_t)t->demand, from, receivers)
-        json_object_foreach(receivers, to, chunks)
-            json_object_foreach(chunks, what, time)
-    {
-        unsigned owner = 0, gpu = 0, chunk = 0;
-        if (!number_in(from, "GPU ", &owner) || !number_in(to, "GPU ", &gpu) ||
-            !number_in(what, "Chunk ", &chunk))
-            return refuse_teccl(t,
-                                "\"%.32s\": \"%.32s\": \"%.32s\" is not a "
-                                "demand for a chunk",
-                                from, to, what);
-        if (rank_of(t, gpu) == t->ranks)
-            return refuse_teccl(t, "GPU %u demands a chunk but has none", gpu);
-        enum gw_err err =
-            see(t, context, rank_of(t, owner), rank_of(t, gpu), chunk);
-        if (err)
-            return err;
+    enum gw_err err = GW_OK;
+    for (void *at = json_object_iter(object); at && !err;
+         at = json_object_iter_next(object, at)) {
+        keys[depth] = json_object_iter_key(at);
+        err = depth == 2 ? visit_demand(t, visit, context, keys)
+                         : each_demand(t, json_object_iter_value(at), depth + 1,
+                                       keys, visit, context);
     }
-    return GW_OK;
+    return err;
+}
+
+static enum gw_err visit_demands(struct teccl *t, demand_visit *visit,
+                                 void *context)
+{
+    const char *keys[3] = {"", "", ""};
+    return each_demand(t, (json_t *)(uintptr_t)t->demand, 0, keys, visit,
+                       context);
 }
 
 static enum gw_err see_largest(struct teccl *t, void *context, unsigned owner,
@@ -203,7 +217,7 @@ static enum gw_err find_shape(struct teccl *t, struct wish *wishes,
                               unsigned *count, struct gw_plan *shape)
 {
     size_t all = (size_t)t->ranks * t->ranks;
-    enum gw_err err = each_demand(t, see_wish, wishes);
+    enum gw_err err = visit_demands(t, see_wish, wishes);
     if (err)
         return err;
     bool to_one = t->ranks == 2 ? false : true;
@@ -334,7 +348,7 @@ static enum gw_err import_teccl(struct teccl *t, const json_t *list,
         return refuse_teccl(t, "\"7-Flows\" must be a list");
     enum gw_err err = read_gpus(t);
     if (!err)
-        err = each_demand(t, see_largest, NULL);
+        err = visit_demands(t, see_largest, NULL);
     if (err)
         return err;
     if (t->ranks * (size_t)t->per_gpu > TECCL_CHUNKS_MAX * (size_t)64)
