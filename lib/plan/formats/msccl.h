@@ -67,6 +67,13 @@ struct gw__msccl_step {
     uint32_t signal;         /* the first step from here on that signals */
     uint32_t peer;           /* received: the step that sends it, or none */
     uint32_t payload;        /* sent: its first value, in the run */
+    size_t clock;            /* its first tick; msccl_order.c */
+    uint32_t clock_length;
+};
+
+/* Part of a vector clock: so many steps of a block are done. */
+struct gw__msccl_tick {
+    uint32_t block, done;
 };
 
 struct gw__msccl_block {
@@ -96,7 +103,9 @@ struct gw__msccl {
     struct gw__msccl_step *steps;
     uint32_t block_count, step_count;
     uint32_t *order; /* all steps; msccl_order.c */
-    uint16_t *clock; /* step * block_count + block: steps of it that are done */
+    struct gw__msccl_tick
+        *ticks; /* the clocks of all steps, one after another */
+    size_t tick_count;
 };
 
 /* Reads the attributes; the caller frees *msccl with gw__msccl_fini, also after

@@ -5,7 +5,8 @@
  * that is not possible, they wait for each other in a cycle.
  *
  * On the way each step gets a vector clock (Mattern 1989): how many steps of
- * each thread block have happened before it in every run. Two steps that touch
+ * each thread block have happened before it in every run. A clock has only the
+ * blocks of which there are any, in ascending order. Two steps that touch
  * the same chunk must be ordered by it.
  */
 #include "msccl.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double CLOCK_BYTES_MAX = 1 << 29;
+enum { TICKS_MAX = 1 << 25 };
 
 struct msccl_order {
     struct gw__msccl *msccl;
@@ -22,6 +23,8 @@ struct msccl_order {
     uint32_t *after; /* of each step: the first that waits for it, or none */
     uint32_t *next;  /* of each wait (3 per step): the next in that list */
     uint32_t done;
+    size_t tick_room;
+    bool exhausted;
 };
 
 /* The wait of a step, by kind: 0 its block, 1 a dependency, 2 a send. */
@@ -46,21 +49,82 @@ static void add_waits(struct msccl_order *o)
         }
 }
 
-static uint16_t *clock_of(const struct gw__msccl *m, uint32_t step)
+/* Room for the clock of one more step. */
+static bool grow_ticks(struct msccl_order *o, size_t more)
 {
-    return &m->clock[step * (size_t)m->block_count];
+    struct gw__msccl *m = o->msccl;
+    if (m->tick_count + more <= o->tick_room)
+        return true;
+    size_t room = 2 * (m->tick_count + more);
+    void *moved = room <= 2 * (size_t)TICKS_MAX
+                      ? realloc(m->ticks, room * sizeof *m->ticks)
+                      : NULL;
+    if (!moved)
+        return false;
+    m->ticks = moved;
+    o->tick_room = room;
+    return true;
 }
 
-static void set_clock(const struct gw__msccl *m, uint32_t step)
+/* A clock that is being merged. */
+struct tick_list {
+    size_t at, end;
+};
+
+/* The next block of any of the clocks, with its largest count. */
+static bool next_tick(const struct gw__msccl *m, struct tick_list lists[3],
+                      struct gw__msccl_tick *tick)
 {
-    uint16_t *clock = clock_of(m, step);
+    *tick = (struct gw__msccl_tick){.block = UINT32_MAX};
+    for (int l = 0; l < 3; l++)
+        if (lists[l].at < lists[l].end &&
+            m->ticks[lists[l].at].block < tick->block)
+            tick->block = m->ticks[lists[l].at].block;
+    for (int l = 0; l < 3; l++) {
+        const struct gw__msccl_tick *t = &m->ticks[lists[l].at];
+        if (lists[l].at == lists[l].end || t->block != tick->block)
+            continue;
+        tick->done = t->done > tick->done ? t->done : tick->done;
+        lists[l].at++;
+    }
+    return tick->block != UINT32_MAX;
+}
+
+/* Merges the clocks of the steps that this one waits for, and counts it. */
+static bool set_clock(struct msccl_order *o, uint32_t step)
+{
+    struct gw__msccl *m = o->msccl;
+    struct gw__msccl_step *s = &m->steps[step];
+    struct tick_list lists[3] = {{0, 0}, {0, 0}, {0, 0}};
+    struct gw__msccl_tick tick;
+    size_t most = 1;
     for (int kind = 0; kind < 3; kind++) {
         uint32_t on = waits_for(m, step, kind);
-        for (uint32_t b = 0; on != GW__MSCCL_NONE && b < m->block_count; b++)
-            clock[b] =
-                clock_of(m, on)[b] > clock[b] ? clock_of(m, on)[b] : clock[b];
+        if (on == GW__MSCCL_NONE)
+            continue;
+        lists[kind].at = m->steps[on].clock;
+        lists[kind].end = lists[kind].at + m->steps[on].clock_length;
+        most += m->steps[on].clock_length;
     }
-    clock[m->steps[step].block] = (uint16_t)(m->steps[step].number + 1);
+    if (!grow_ticks(o, most))
+        return false;
+    const struct gw__msccl_tick own = {s->block, s->number + 1};
+    size_t begin = m->tick_count, used = begin;
+    bool counted = false;
+    while (next_tick(m, lists, &tick)) {
+        if (!counted && tick.block >= own.block) {
+            m->ticks[used++] = own;
+            counted = true;
+        }
+        if (tick.block != own.block)
+            m->ticks[used++] = tick;
+    }
+    if (!counted)
+        m->ticks[used++] = own;
+    s->clock = begin;
+    s->clock_length = (uint32_t)(used - begin);
+    m->tick_count = used;
+    return true;
 }
 
 static void order_steps(struct msccl_order *o)
@@ -72,7 +136,10 @@ static void order_steps(struct msccl_order *o)
             m->order[ready++] = step;
     for (; o->done < ready; o->done++) {
         uint32_t step = m->order[o->done];
-        set_clock(m, step);
+        if (!set_clock(o, step)) {
+            o->exhausted = true;
+            return;
+        }
         for (uint32_t w = o->after[step]; w != GW__MSCCL_NONE; w = o->next[w])
             if (--o->left[w / 3] == 0)
                 m->order[ready++] = w / 3;
@@ -123,21 +190,21 @@ static enum gw_err refuse_cycle(const struct msccl_order *o,
 
 static enum gw_err run_order(struct msccl_order *o, struct gw_error *why)
 {
+    const struct gw__msccl *m = o->msccl;
     add_waits(o);
     order_steps(o);
+    if (o->exhausted)
+        return gw_fail(why, GW_EDATA,
+                       "%.200s: %u thread blocks with %u steps depend on each "
+                       "other in too many ways",
+                       m->xml->name, m->block_count, m->step_count);
     return o->done == o->msccl->step_count ? GW_OK : refuse_cycle(o, why);
 }
 
 enum gw_err gw__msccl_order(struct gw__msccl *m, struct gw_error *why)
 {
     size_t steps = m->step_count;
-    double bytes = (double)steps * m->block_count * sizeof *m->clock;
-    if (bytes > CLOCK_BYTES_MAX)
-        return gw_fail(why, GW_EDATA,
-                       "%.200s: %u thread blocks with %u steps are too many",
-                       m->xml->name, m->block_count, m->step_count);
     m->order = calloc(steps + 1, sizeof *m->order);
-    m->clock = calloc(steps * m->block_count + 1, sizeof *m->clock);
     struct msccl_order o = {
         .msccl = m,
         .left = calloc(steps + 1, sizeof *o.left),
@@ -145,7 +212,7 @@ enum gw_err gw__msccl_order(struct gw__msccl *m, struct gw_error *why)
         .next = malloc((3 * steps + 1) * sizeof *o.next),
     };
     enum gw_err err = GW_ENOMEM;
-    if (m->order && m->clock && o.left && o.after && o.next) {
+    if (m->order && o.left && o.after && o.next) {
         memset(o.after, 0xff, steps * sizeof *o.after);
         err = run_order(&o, why);
     } else
@@ -158,5 +225,12 @@ enum gw_err gw__msccl_order(struct gw__msccl *m, struct gw_error *why)
 
 bool gw__msccl_before(const struct gw__msccl *m, uint32_t a, uint32_t b)
 {
-    return clock_of(m, b)[m->steps[a].block] > m->steps[a].number;
+    uint32_t block = m->steps[a].block;
+    size_t low = m->steps[b].clock, high = low + m->steps[b].clock_length;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        *(m->ticks[middle].block <= block ? &low : &high) = middle;
+    }
+    return m->ticks[low].block == block &&
+           m->ticks[low].done > m->steps[a].number;
 }

@@ -428,7 +428,7 @@ void gw__msccl_fini(struct gw__msccl *m)
     free(m->blocks);
     free(m->steps);
     free(m->order);
-    free(m->clock);
+    free(m->ticks);
     *m = (struct gw__msccl){0};
 }
 
