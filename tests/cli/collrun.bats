@@ -416,7 +416,7 @@ EOF
 section_of() {
     sed -n "/^\.Ss $1\$/,/^\.S[sh] /p" "$MAN"
     case $1 in
-    plan | verify | price | sim | run)
+    plan | verify | price | sim | run | export)
         sed -n "/^\.Ss Which plan\$/,/^\.S[sh] /p" "$MAN" ;;
     esac
     case $1 in
