@@ -144,7 +144,7 @@ static enum gw_err read_op(struct gw__goal *g, struct goal_line *l,
     op->rank = (uint32_t)g->rank;
     op->note = g->pending_note;
     g->pending_note = GW__GOAL_NONE;
-    memcpy(op->label, label, sizeof op->label);
+    memcpy(op->label, label, strlen(label) + 1);
     if (!number_of(next_word(l), kind == 2 ? "" : "b", &op->size))
         return refuse_word(g, l,
                            kind == 2 ? "expected a number, found "
