@@ -131,3 +131,12 @@ EOT
     run ! collrun export --to goal wrong.plan
     [[ $output == *"lacks rank 1"* ]]
 }
+
+@test "tune measures an imported schedule, train uses one" {
+    run -0 collrun tune allreduce --algo "$FORMATS/pair.xml,ring" -n 2 -b 1K -e 1K -o csv
+    [[ $output == *pair.xml* ]]
+    awk 'BEGIN { for (i = 0; i < 40; i++) {
+        x = i % 7 - 3 + 0.5; y = i % 5 - 2 + 0.25
+        printf "%s 1:%g 2:%g\n", (x + y > 0 ? "+1" : "-1"), x, y } }' >rows
+    run -0 collrun train lr rows --algo "$FORMATS/pair.xml" -n 2 --epochs 2
+}
