@@ -23,12 +23,11 @@ enum gw_err plan_file_out(const char *path,
     static const char suffix[] = ".part";
     if (!path)
         return write(context, stdout, why);
-    size_t length = strlen(path);
-    char *part = malloc(length + sizeof suffix);
+    size_t size = strlen(path) + sizeof suffix;
+    char *part = malloc(size);
     if (!part)
         return gw_fail(why, GW_ENOMEM, "%.200s", path);
-    memcpy(part, path, length);
-    memcpy(part + length, suffix, sizeof suffix);
+    snprintf(part, size, "%s%s", path, suffix);
     FILE *file = fopen(part, "we");
     enum gw_err err = file ? write(context, file, why) : fail_path(part, why);
     if (file && fclose(file) && !err)

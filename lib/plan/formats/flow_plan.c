@@ -91,7 +91,7 @@ static enum gw_err verify_plan(struct gw_plan **plan, bool *cycle,
     struct gw_verdict *verdict = malloc(sizeof *verdict);
     enum gw_err err = verdict ? gw_plan_verify(*plan, 0, verdict, why)
                               : gw_fail(why, GW_ENOMEM, "verifying a schedule");
-    *cycle = err == GW_EPLAN && verdict->fault == GW_FAULT_DEADLOCK;
+    *cycle = verdict && verdict->fault == GW_FAULT_DEADLOCK;
     if (err == GW_EPLAN)
         err = gw_fail(why, GW_EDATA, "as a plan: %s", verdict->sentence);
     free(verdict);

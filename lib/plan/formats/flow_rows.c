@@ -230,7 +230,7 @@ static bool sort_by_level(struct flow_rows *r)
     for (size_t i = 0; i < flow->count; i++)
         last = flow->values[i].level > last ? flow->values[i].level : last;
     uint32_t *begin = calloc((size_t)last + 2, sizeof *begin);
-    r->order = malloc((flow->count + 1) * sizeof *r->order);
+    r->order = calloc(flow->count + 1, sizeof *r->order);
     for (size_t i = 0; begin && r->order && i < flow->count; i++)
         begin[flow->values[i].level + 1]++;
     for (uint32_t level = 0; begin && level < last; level++)

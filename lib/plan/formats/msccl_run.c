@@ -8,6 +8,7 @@
  */
 #include "msccl.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,7 @@ static enum gw_err load(struct msccl_run *r, const struct msccl_work *w,
                         uint32_t *value)
 {
     struct msccl_place *place = place_at(r, w->gpu, range, k);
+    *value = GW__NO_VALUE;
     if (place->writer != GW__MSCCL_NONE &&
         !gw__msccl_before(r->msccl, place->writer, w->step))
         return refuse_read(r, w, range, k, place->writer);
@@ -122,6 +124,7 @@ static enum gw_err store(struct msccl_run *r, const struct msccl_work *w,
     if (place->writer != GW__MSCCL_NONE &&
         !gw__msccl_before(r->msccl, place->writer, w->step))
         return refuse_overwrite(r, w, k, place->writer, "written");
+    assert(place->reads == GW__MSCCL_NONE || r->readings);
     for (uint32_t i = place->reads; i != GW__MSCCL_NONE;
          i = r->readings[i].next)
         if (r->readings[i].step != w->step &&
@@ -190,7 +193,7 @@ static enum gw_err find_level(struct msccl_run *r, struct msccl_work *w,
             w->level = later_level(w->level, level_after(r, loaded[k]));
         if (err || w->s->type != GW__MSCCL_REDUCE)
             continue;
-        uint32_t into;
+        uint32_t into = GW__NO_VALUE;
         err = load(r, w, w->s->dst, k, &into);
         if (!err)
             w->level = later_level(w->level, level_after(r, into));
@@ -232,7 +235,7 @@ static enum gw_err work_step(struct msccl_run *r, uint32_t step,
     enum gw_err err = find_level(r, &w, loaded);
     s->payload = r->payload_count;
     for (unsigned k = 0; k < s->count && !err; k++) {
-        uint32_t value;
+        uint32_t value = GW__NO_VALUE;
         err = make_value(r, &w, k, loaded[k], &value);
         if (!err && w.action->stores)
             err = store(r, &w, k, value);
@@ -349,7 +352,7 @@ enum gw_err gw__msccl_run(struct gw__msccl *m, bool in_place,
         .msccl = m,
         .flow = flow,
         .in_place = in_place,
-        .places = malloc((places + 1) * sizeof *r.places),
+        .places = calloc(places + (size_t)1, sizeof *r.places),
         .payload = calloc(payload + 1, sizeof *r.payload),
         .sent_level = calloc(m->block_count + 1, sizeof *r.sent_level),
         .why = why,

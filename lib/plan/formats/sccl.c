@@ -17,6 +17,7 @@
 
 #include <jansson.h>
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +169,7 @@ static enum gw_err number_addresses(struct sccl *s)
     enum gw_err err = each_chunk(s, 0);
     if (err)
         return err;
+    assert(blocks > 0);
     unsigned segments = s->addresses / blocks;
     for (unsigned b = 0; b < blocks; b++)
         if (s->counted[b] != segments || segments == 0)
@@ -228,8 +230,9 @@ static enum gw_err run_step(const struct sccl *s, size_t step,
 {
     size_t count = json_array_size(sends);
     struct sccl_send *read = calloc(count + 1, sizeof *read);
-    enum gw_err err =
-        read ? GW_OK : gw_fail(s->why, GW_ENOMEM, "%.200s", s->name);
+    enum gw_err err = GW_OK;
+    if (!read)
+        return gw_fail(s->why, GW_ENOMEM, "%.200s", s->name);
     for (size_t i = 0; i < count && !err; i++)
         err = read_send(s, step, i, json_array_get(sends, i), copies, &read[i]);
     for (size_t i = 0; i < count && !err; i++)
@@ -293,10 +296,11 @@ static enum gw_err import_sccl(struct sccl *s, const json_t *json,
     s->chunks = malloc(SCCL_ADDRESSES_MAX * sizeof *s->chunks);
     s->counted =
         calloc((size_t)s->shape.ranks * s->shape.ranks + 1, sizeof *s->counted);
-    err = s->chunks && s->counted
-              ? number_addresses(s)
-              : gw_fail(s->why, GW_ENOMEM, "%.200s", s->name);
-    if (!err)
+    bool room = s->chunks && s->counted;
+    err = room ? number_addresses(s) : GW_ENOMEM;
+    if (!room)
+        gw_fail(s->why, GW_ENOMEM, "%.200s", s->name);
+    if (room && !err)
         err = plan_steps(s, json, plan);
     free(s->counted);
     free(s->chunks);

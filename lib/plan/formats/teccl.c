@@ -16,6 +16,7 @@
 
 #include <jansson.h>
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,6 +229,8 @@ static enum gw_err find_shape(struct teccl *t, struct wish *wishes,
     if (!err)
         err = count_segments(t, count, to_one, &segments);
     memset(count, 0, all * sizeof *count);
+    if (!err && segments == 0)
+        err = refuse_teccl(t, "no GPU demands a chunk");
     if (!err)
         err = number_chunks(t, wishes, to_one, segments, count);
     *shape = (struct gw_plan){.collective = to_one ? GW_ALLTOALL : GW_ALLGATHER,
@@ -304,8 +307,9 @@ static enum gw_err move_flows(const struct teccl *t, const json_t *list,
 {
     size_t count = json_array_size(list);
     struct teccl_flow *flows = calloc(count + 1, sizeof *flows);
-    enum gw_err err =
-        flows ? GW_OK : gw_fail(t->why, GW_ENOMEM, "%.200s", t->name);
+    enum gw_err err = GW_OK;
+    if (!flows)
+        return gw_fail(t->why, GW_ENOMEM, "%.200s", t->name);
     for (size_t i = 0; i < count && !err; i++)
         err = read_flow(t, json_array_get(list, i), (uint32_t)i, &flows[i]);
     if (!err)
@@ -322,6 +326,7 @@ static enum gw_err plan_flows(const struct teccl *t, const json_t *list,
 {
     struct gw__copies copies;
     unsigned rank, chunk;
+    assert(t->ranks > 0);
     enum gw_err err = gw__copies_init(&copies, shape, t->why);
     if (!err)
         err = move_flows(t, list, &copies);
@@ -343,7 +348,7 @@ static enum gw_err plan_flows(const struct teccl *t, const json_t *list,
 static enum gw_err import_teccl(struct teccl *t, const json_t *list,
                                 struct gw_plan **plan)
 {
-    struct gw_plan shape;
+    struct gw_plan shape = {.ranks = 1, .chunks = 1};
     if (!json_is_array(list))
         return refuse_teccl(t, "\"7-Flows\" must be a list");
     enum gw_err err = read_gpus(t);
@@ -357,10 +362,11 @@ static enum gw_err import_teccl(struct teccl *t, const json_t *list,
     struct wish *wishes = calloc(cells, sizeof *wishes);
     unsigned *count = calloc((size_t)t->ranks * t->ranks + 1, sizeof *count);
     t->chunks = calloc(cells, sizeof *t->chunks);
-    err = wishes && count && t->chunks
-              ? find_shape(t, wishes, count, &shape)
-              : gw_fail(t->why, GW_ENOMEM, "%.200s", t->name);
-    if (!err)
+    bool room = wishes && count && t->chunks;
+    err = room ? find_shape(t, wishes, count, &shape) : GW_ENOMEM;
+    if (!room)
+        gw_fail(t->why, GW_ENOMEM, "%.200s", t->name);
+    if (room && !err)
         err = plan_flows(t, list, &shape, plan);
     free(t->chunks);
     free(count);

@@ -195,10 +195,11 @@ enum gw_err gw__trees_import(const struct gw__xml *xml, struct gw_plan **plan,
         .why = &reason,
     };
     *plan = NULL;
-    enum gw_err err = f.trees && f.names && f.shares
-                          ? read_trees(&f)
-                          : gw_fail(&reason, GW_ENOMEM, "%.200s", xml->name);
-    if (!err)
+    bool room = f.trees && f.names && f.shares;
+    enum gw_err err = room ? read_trees(&f) : GW_ENOMEM;
+    if (!room)
+        gw_fail(&reason, GW_ENOMEM, "%.200s", xml->name);
+    if (room && !err)
         err = plan_forest(&f, plan);
     free(f.shares);
     free(f.names);
