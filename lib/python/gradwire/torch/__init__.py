@@ -5,6 +5,8 @@ embeddings on parameter servers (Embedding).
     import gradwire.torch
     torch.distributed.init_process_group("gradwire")
 
+or gradwire.torch.init_process_group(), which finds the ranks of `collrun exec`, too.
+
 Collectives, point-to-point messages, subgroups, DistributedDataParallel and the
 monitored barrier work as with Gloo, on CPU tensors. Ranks on one host use shared
 memory. $GW_WIRE forces a wire; between hosts $GW_INTERFACE is the address of this
@@ -13,7 +15,8 @@ host, and $GRADWIRE_KEY a key file (gradwire-coll(3)).
 A rank that is lost, late, or calls something else is a RuntimeError on all ranks,
 which names the rank, the operation and the number of the call.
 
-gradwire.torch.hooks has communication hooks that compress gradients.
+gradwire.torch.hooks has communication hooks that compress gradients, and Reproducible
+makes gradients whose bits do not depend on the number of ranks.
 """
 
 import atexit
@@ -29,6 +32,8 @@ from torch.distributed import distributed_c10d
 from .. import _library  # noqa: F401  libgradwire.so, before the extension
 from .elastic import Elastic  # noqa: F401
 from .embedding import Embedding  # noqa: F401
+from .launch import init_process_group  # noqa: F401
+from .reproducible import Reproducible  # noqa: F401
 
 
 @lru_cache()
