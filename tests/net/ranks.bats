@@ -62,6 +62,7 @@ collrun_ranks() {
 
 # Is a rank of h0 connected with another one of h0 by a Unix socket?
 near_ranks_are_connected() {
+    # shellcheck disable=SC2016 # the expressions are awk's
     netlab exec h0 awk '$6 == "03" && $8 ~ /^@gradwire-/ { n++ }
         END { exit !n }' /proc/net/unix
 }
@@ -73,7 +74,7 @@ near_ranks_are_connected() {
     end_ranks
     [ "$statuses" = "0 0 0 0" ]
     grep -q '"wrong":0,.*"wire":"tcp","ranks":4,' 0.out
-    ! grep -q '"wrong":[1-9]' 0.out
+    run ! grep -q '"wrong":[1-9]' 0.out
 }
 
 # Microseconds of the fastest op, as measured.
