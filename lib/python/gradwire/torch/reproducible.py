@@ -21,6 +21,8 @@ from typing import Any, Iterable, List
 import torch
 import torch.distributed as dist
 
+from .._arrays import empty
+
 __all__ = ["Reproducible"]
 
 _HIGH, _LOW = 2.0 ** 24, 2.0 ** 72  # units of the two integers: 2^-24 and 2^-72
@@ -54,7 +56,7 @@ class Reproducible:
         self._sizes = [p.numel() for p in self._parameters]
         # High integers | low integers | unusable parts of each parameter | parts.
         elements, count = sum(self._sizes), len(self._sizes)
-        self._sums = torch.zeros(2 * elements + count + 1, dtype=torch.int64)
+        self._sums = torch.from_numpy(empty(2 * elements + count + 1, "i64"))
         high, low, self._unusable, self._parts = self._sums.split([elements, elements, count, 1])
         self._high, self._low = high.split(self._sizes), low.split(self._sizes)
         if self._has_ranks():
