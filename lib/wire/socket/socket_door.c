@@ -71,16 +71,19 @@ static void probe_host(int fd)
 
 /* A Unix socket buffers a fixed amount of unread data, 208 KiB by default, and
  * wakes its writer when three quarters of it are free. TCP sizes its buffers
- * itself. */
+ * itself, up to several megabytes. Over a network it needs them. Inside a host
+ * less is faster, for the reader finds the data in the cache: an all-reduce of
+ * 4 MiB with 4 ranks takes 5.6 ms instead of 7.0. */
 static void prepare(int fd, const struct gw__socket_address *at)
 {
     enum { LOCAL_BYTES = 512 << 10 };
-    if (at->transport == GW__SOCKET_IPC) {
+    bool tcp = at->transport == GW__SOCKET_TCP;
+    bool local = !tcp || gw__is_loopback(at->host);
+    if (tcp)
+        set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (local)
         set_option(fd, SOL_SOCKET, SO_SNDBUF, LOCAL_BYTES);
-        return;
-    }
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    if (!gw__is_loopback(at->host))
+    else
         probe_host(fd);
 }
 
