@@ -81,5 +81,8 @@ double plan_predict_us(const char *wire, const struct gw_algo *algo,
  * nothing: 0 only when bytes is 0. */
 size_t plan_count(enum gw_collective collective, unsigned ranks, uint64_t bytes,
                   size_t elem_bytes);
+/* The bytes of a rank's whole buffer of `count` elements per block. */
+uint64_t plan_bytes(enum gw_collective collective, unsigned ranks, size_t count,
+                    size_t elem_bytes);
 
 #endif
