@@ -24,6 +24,7 @@
 #include <gradwire/request.h>
 #include <gradwire/ring.h>
 #include <gradwire/suspicion.h>
+#include <gradwire/synthesis.h>
 #include <gradwire/topology.h>
 #include <gradwire/train.h>
 #include <gradwire/wire.h>

@@ -3,8 +3,8 @@
  * The bound of each collective on a topology (gradwire/optimum.h): the demand
  * that it means, the search for its cut, and the fraction of seconds per byte.
  */
+#include "bounds.h"
 #include "cut.h"
-#include "optimum_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

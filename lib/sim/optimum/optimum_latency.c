@@ -5,7 +5,7 @@
  * whose distance has become smaller (Bellman-Ford with a queue) is quick in
  * graphs whose paths have few links.
  */
-#include "optimum_parts.h"
+#include "bounds.h"
 
 #include <stdlib.h>
 

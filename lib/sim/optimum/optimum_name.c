@@ -3,7 +3,7 @@
  * A cut in words: the one link that leaves it, or all links of the rank or rack
  * on one of its sides, or the first of its links.
  */
-#include "optimum_parts.h"
+#include "bounds.h"
 
 #include <stdio.h>
 #include <string.h>

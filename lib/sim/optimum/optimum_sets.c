@@ -13,8 +13,8 @@
  *
  * alltoall: of a set of s ranks, s (p - s) blocks leave through its cut.
  */
+#include "bounds.h"
 #include "cut.h"
-#include "optimum_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

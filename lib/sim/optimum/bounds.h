@@ -9,10 +9,10 @@
  *   optimum_sets.c     allreduce and alltoall: bounds by sets of ranks
  *   optimum_latency.c  the largest latency
  *   optimum_name.c     the cut in words
- * synthesis.h describes the way from here to a plan.
+ * synthesis.h of lib/sim/synthesis describes the way from here to a plan.
  */
-#ifndef GW__OPTIMUM_PARTS_H
-#define GW__OPTIMUM_PARTS_H
+#ifndef GW__BOUNDS_H
+#define GW__BOUNDS_H
 
 #include "certificate.h"
 #include "network.h"
