@@ -177,7 +177,9 @@ START_TEST(the_busiest_link_is_busy_for_the_time_of_the_bound)
     struct gw_topology *t = parse(topologies[_i / 5]);
     struct gw_synthesis wanted = {.collective = ops[_i % 5],
                                   .ranks = gw_topology_ranks(t),
-                                  .bytes = 12 * 5760 * 16};
+                                  .bytes = 12 * 5760 * 16,
+                                  .trees = _i % 5 > 2 ? 8 : 1,
+                                  .parts = 16};
     struct gw_optimum o;
     ck_assert_int_eq(
         gw_optimum_find(t, wanted.collective, wanted.ranks, 0, &o, &why),
@@ -191,7 +193,7 @@ START_TEST(the_busiest_link_is_busy_for_the_time_of_the_bound)
     /* Chunks differ by 64 bytes at most. */
     ck_assert_double_le(busiest_us(t, plan, count), bound * 1.02);
     ck_assert_double_ge(result.time_us, bound);
-    ck_assert_double_le(result.time_us, bound * 1.15);
+    ck_assert_double_le(result.time_us, bound * 1.25);
     gw_plan_destroy(&plan);
     gw_topology_destroy(&t);
 }
