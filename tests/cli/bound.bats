@@ -61,6 +61,23 @@ column() {
     done
 }
 
+@test "price and bench compare with the topology that is named" {
+    collrun price allgather --topo "$RACKS" -b 16M -o csv >out.csv
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["algo"] == "ring" { ring = $at["optimum_percent"] }
+        $at["algo"] == "direct" { direct = $at["link_us"] }
+        END { exit !(ring == "100.0" && direct == "46875.00") }' out.csv
+    run -64 collrun price allgather --topo "$RACKS" -n 33
+    [[ $output == *"33 ranks"* ]]
+    printf 'topology here\ninner rate=100G\nrack r: host\n%s\n' \
+        'host host ranks=2' >here.topo
+    collrun bench allgather -n 2 -b 64K -e 64K -i 5 --topo here.topo -o csv \
+        >out.csv
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { exit !($at["optimum_us"] > 0.2 && $at["optimum_percent"] > 0) }' \
+        out.csv
+}
+
 @test "what has no bound is refused" {
     run -64 collrun bound nothing
     [[ $output == *"neither a collective nor a file"* ]]

@@ -8,6 +8,7 @@
 #include "common/text/suggest.h"
 #include "plan_list.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -183,4 +184,15 @@ uint64_t plan_bytes(enum gw_collective collective, unsigned ranks, size_t count,
                     size_t elem_bytes)
 {
     return (uint64_t)count * elem_bytes * blocks_of(collective, ranks);
+}
+
+double plan_optimum_us(const struct gw_topology *topology,
+                       enum gw_collective collective, unsigned ranks,
+                       unsigned root, uint64_t bytes)
+{
+    struct gw_error ignored;
+    struct gw_optimum optimum;
+    if (gw_optimum_find(topology, collective, ranks, root, &optimum, &ignored))
+        return (double)NAN;
+    return gw_optimum_us(&optimum, bytes);
 }

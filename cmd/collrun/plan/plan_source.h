@@ -85,4 +85,10 @@ size_t plan_count(enum gw_collective collective, unsigned ranks, uint64_t bytes,
 uint64_t plan_bytes(enum gw_collective collective, unsigned ranks, size_t count,
                     size_t elem_bytes);
 
+/* The bound of a topology (gw_optimum_find) for a buffer of `bytes`; NaN: it
+ * cannot be computed, for instance for too many ranks. */
+double plan_optimum_us(const struct gw_topology *topology,
+                       enum gw_collective collective, unsigned ranks,
+                       unsigned root, uint64_t bytes);
+
 #endif

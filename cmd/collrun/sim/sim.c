@@ -238,14 +238,12 @@ static enum gw_err add_algo(struct sim_table *table, const struct gw_algo *algo,
  * stretched. */
 static double optimum_us(const struct sim_table *table)
 {
-    struct gw_error ignored;
-    struct gw_optimum optimum;
-    if (machine.wire ||
-        gw_optimum_find(table->topology, table->collective, table->ranks,
-                        source.root, &optimum, &ignored))
+    if (machine.wire)
         return (double)NAN;
-    return gw_optimum_us(&optimum, plan_bytes(table->collective, table->ranks,
-                                              table->count, table->elem_bytes));
+    return plan_optimum_us(table->topology, table->collective, table->ranks,
+                           source.root,
+                           plan_bytes(table->collective, table->ranks,
+                                      table->count, table->elem_bytes));
 }
 
 static enum gw_err add_order(struct sim_table *table,
