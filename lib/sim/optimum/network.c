@@ -7,6 +7,8 @@
  *     rank -> bus in --inner link--> bus out -> rank
  *     rank -> NIC out --nic out--> switch --nic in--> NIC in -> rank
  *
+ * and no NIC if it has all ranks.
+ *
  * In a graph of servers an accelerator with one rank is that rank; memory with
  * several ranks is a switch between them. Nodes that hold no rank and do not
  * forward are left out, together with their links.
@@ -73,11 +75,13 @@ static void join_host(struct building *b, unsigned host, uint32_t above)
         join(b, above, b->rank_of[host], links + 1);
         return;
     }
-    uint32_t out = b->network->nodes++, in = b->network->nodes++;
-    join_ranks(b, host, out, false);
-    join(b, out, above, links);
-    join(b, above, in, links + 1);
-    join_ranks(b, host, in, true);
+    if (b->ranks_of[host] < b->network->ranks) {
+        uint32_t out = b->network->nodes++, in = b->network->nodes++;
+        join_ranks(b, host, out, false);
+        join(b, out, above, links);
+        join(b, above, in, links + 1);
+        join_ranks(b, host, in, true);
+    }
     uint32_t bus_in = b->network->nodes++, bus_out = b->network->nodes++;
     join_ranks(b, host, bus_in, false);
     join(b, bus_in, bus_out, links + 2);
