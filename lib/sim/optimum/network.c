@@ -219,7 +219,7 @@ static enum gw_err set_capacities(struct gw__network *n, struct gw_error *why)
         n->edges[i].capacity /= (int64_t)n->unit;
         fits = fits && !__builtin_add_overflow(sum, n->edges[i].capacity, &sum);
     }
-    sum = sum > 0 ? sum : 1;
+    fits = fits && !__builtin_add_overflow(sum, sum + 1, &sum);
     for (size_t i = 0; i < n->edge_count; i++)
         if (n->edges[i].capacity == 0)
             n->edges[i].capacity = sum;

@@ -29,7 +29,8 @@ struct gw__network {
 
 /* Makes the graph of the first `ranks` ranks in the topology's order. The
  * greatest common divisor of all rates is the unit; links without a limit have
- * the sum of all other capacities, so that they are in no smallest cut.
+ * more than the sum of all other capacities, so that they are in no smallest
+ * cut.
  * GW_EINVAL: too many ranks, or rates for which sums would not fit 64 bits;
  * GW_ENOMEM. Free it with gw__network_fini, also after a failure. */
 GW_MUST_CHECK enum gw_err gw__network_init(struct gw__network *network,
