@@ -11,11 +11,10 @@
 #include <stddef.h>
 
 static const struct command *const commands[] = {
-    &command_list,  &command_plan,      &command_verify,
-    &command_price, &command_sim,       &command_bound,
-    &command_synth, &command_run,       &command_bench,
-    &command_train, &command_calibrate, &command_tune,
-    &command_plot,  &command_exec,      NULL,
+    &command_list, &command_plan,  &command_verify, &command_price,
+    &command_sim,  &command_bound, &command_synth,  &command_topo,
+    &command_run,  &command_bench, &command_train,  &command_calibrate,
+    &command_tune, &command_plot,  &command_exec,   NULL,
 };
 
 static const struct tool collrun = {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# collrun bound: the least time on a topology, and the cut that limits it; and
-# "% of optimum" beside the times of collrun sim.
+# collrun bound: the least time on a topology, and the cut that limits it, and
+# "% of optimum" in the tables of sim, price and bench.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -78,7 +78,7 @@ column() {
         out.csv
 }
 
-@test "what has no bound is refused" {
+@test "a file, an unknown word and a wrong rank are refused" {
     run -64 collrun bound nothing
     [[ $output == *"neither a collective nor a file"* ]]
     run -64 collrun bound mine.plan

@@ -54,8 +54,8 @@ struct gw_optimum {
 /* Computes the bound for the first `ranks` ranks of the topology in its current
  * order. GW_EINVAL: more ranks than the topology has or than
  * GW_OPTIMUM_RANKS_MAX, a root that is not a rank, or rates whose sums would
- * not fit 64 bits; GW_EDATA: ranks without a connection; GW_ENOMEM;
- * GW_EINTERNAL: the certificate is wrong. */
+ * not fit 64 bits. GW_EDATA: ranks without a connection. GW_EINTERNAL: the
+ * certificate is wrong. GW_ENOMEM. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_optimum_find(const struct gw_topology *topology,
                 enum gw_collective collective, unsigned ranks, unsigned root,

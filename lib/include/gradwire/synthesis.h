@@ -39,8 +39,8 @@ struct gw_synthesis_result {
 /* Makes a plan, which has been verified, for the first `ranks` ranks of the
  * topology in its current order. The caller frees *plan. GW_EINVAL: another
  * collective than broadcast, reduce, allgather, reduce_scatter and allreduce,
- * no link with a rate, a single rank, or what gw_optimum_find refuses;
- * GW_EDATA, GW_ENOMEM; GW_EINTERNAL: the switches cannot be replaced. On failure
+ * no link with a rate, a single rank, or what gw_optimum_find refuses.
+ * GW_EINTERNAL: the switches cannot be replaced. GW_EDATA, GW_ENOMEM. On failure
  * *plan is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_synthesize(const struct gw_topology *topology,

@@ -19,7 +19,7 @@ struct gw__demand {
 };
 
 /* Finds the cut with the largest ratio of blocks to capacity and fills the
- * certificate, which has been checked. GW_EDATA: a rank cannot be reached;
+ * certificate, which has been checked. GW_EDATA: a rank cannot be reached.
  * GW_ENOMEM; GW_EINTERNAL. Free the certificate also after a failure. */
 GW_MUST_CHECK enum gw_err gw__cut_find(const struct gw__network *network,
                                        const struct gw__demand *demand,
