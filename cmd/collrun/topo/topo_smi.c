@@ -168,7 +168,7 @@ static void form_groups(struct matrix *m)
             bool bridge = strcmp(cell, "PIX") == 0 || strcmp(cell, "PXB") == 0;
             bool socket =
                 bridge || strcmp(cell, "PHB") == 0 || strcmp(cell, "NODE") == 0;
-            bool near =
+            bool together =
                 *m->affinity[a] && strcmp(m->affinity[a], m->affinity[b]) == 0;
             if (bridge)
                 merge(m->bridge, m->count, a, b);
