@@ -2,8 +2,9 @@
  *
  * collrun synth: a plan that reaches the bound of a topology
  * (gradwire/synthesis.h). Without a file the plan itself goes to stdout, as
- * from collrun plan; with one, a row about it does.
+ * from collrun plan; with one, a row about it does. synth_steps.c has --steps.
  */
+#include "synth.h"
 #include "collrun/collrun.h"
 #include "collrun/plan/plan_source.h"
 #include "common/cluster.h"
@@ -14,8 +15,10 @@
 #include <stdio.h>
 
 static const char *topo, *path;
+static bool pareto;
 static struct gw_synthesis wanted = {.bytes = 1 << 20};
 static uint64_t alpha_ns = 1000;
+static struct gw_steps steps;
 
 static const struct option_spec options[] = {
     {"topo", 't', OPTION_TEXT, &topo, "FILE",
@@ -37,6 +40,20 @@ static const struct option_spec options[] = {
      NULL},
     {"parts", 0, OPTION_COUNT, &wanted.parts, "N",
      "Parts of the data of each tree. Default: the fastest number.", NULL},
+    {"steps", 0, OPTION_COUNT, &steps.steps, "N",
+     "Search a plan of N steps with z3 instead, for at most 8 ranks.", NULL},
+    {"chunks", 0, OPTION_COUNT, &steps.chunks, "N",
+     "With --steps: chunks of a block. Default: 1.", NULL},
+    {"rounds", 0, OPTION_COUNT, &steps.rounds, "N",
+     "With --steps: rounds of all steps, at most. Default: the fewest.", NULL},
+    {"nearest", 0, OPTION_FLAG, &steps.nearest, NULL,
+     "With --steps: send only to the ranks to which routes have the fewest "
+     "links.",
+     NULL},
+    {"pareto", 0, OPTION_FLAG, &pareto, NULL,
+     "With --steps and --chunks: one row per plan that no other one beats in "
+     "both steps and bytes.",
+     NULL},
     {0},
 };
 
@@ -92,21 +109,59 @@ static enum gw_err print_result(const struct gw_topology *topology,
     return GW_OK;
 }
 
+static enum gw_err deliver(const struct gw_plan *plan, struct gw_error *why)
+{
+    return path ? write_plan(plan, why) : gw_plan_print(plan, stdout, why);
+}
+
 static enum gw_err synthesise(const struct gw_topology *topology,
                               struct gw_error *why)
 {
     struct gw_plan *plan;
     struct gw_synthesis_result result;
-    if (wanted.ranks == 0)
-        wanted.ranks = gw_topology_ranks(topology);
     wanted.message_us = (double)alpha_ns / 1e3;
     enum gw_err err = gw_synthesize(topology, &wanted, &plan, &result, why);
     if (!err)
-        err = path ? write_plan(plan, why) : gw_plan_print(plan, stdout, why);
+        err = deliver(plan, why);
     if (!err && path)
         err = print_result(topology, plan, &result, why);
     gw_plan_destroy(&plan);
     return err;
+}
+
+static enum gw_err search_steps(const struct gw_topology *topology,
+                                struct gw_error *why)
+{
+    struct gw_plan *plan;
+    struct gw_steps_result result;
+    enum gw_err err = synth_steps(topology, &steps, &plan, &result, why);
+    if (!err)
+        err = deliver(plan, why);
+    if (!err && path)
+        err = synth_steps_row(topology, &steps, &result, path, why);
+    gw_plan_destroy(&plan);
+    return err;
+}
+
+static enum gw_err make_plan(const struct gw_topology *topology,
+                             struct gw_error *why)
+{
+    if (wanted.ranks == 0)
+        wanted.ranks = gw_topology_ranks(topology);
+    if (steps.steps == 0 &&
+        (steps.chunks || steps.rounds || steps.nearest || pareto))
+        return gw_fail(
+            why, GW_EINVAL,
+            "--chunks, --rounds, --nearest and --pareto need --steps");
+    if (steps.steps == 0)
+        return synthesise(topology, why);
+    steps.collective = wanted.collective;
+    steps.ranks = wanted.ranks;
+    steps.root = wanted.root;
+    steps.chunks = steps.chunks ? steps.chunks : 1;
+    steps.timeout_ms = (unsigned)(common.timeout_ns / 1000000);
+    return pareto ? synth_pareto(topology, &steps, why)
+                  : search_steps(topology, why);
 }
 
 static int run_synth(int operand_count, char **operands)
@@ -127,7 +182,7 @@ static int run_synth(int operand_count, char **operands)
             cluster_get(topo, wanted.ranks ? wanted.ranks : PLAN_RANKS_DEFAULT,
                         &topology, &why);
     if (!err)
-        err = synthesise(topology, &why);
+        err = make_plan(topology, &why);
     gw_topology_destroy(&topology);
     return err ? complain(&why) : 0;
 }
@@ -138,7 +193,8 @@ const struct command command_synth = {
     .help = "make a plan that reaches the bound of a topology",
     .examples = "collrun synth allgather --topo racks.topo > best.plan\n"
                 "collrun synth allreduce -t racks.topo -b 64M -p best.plan\n"
-                "collrun sim allreduce -t racks.topo -b 64M -a all,best.plan\n",
+                "collrun sim allreduce -t racks.topo -b 64M -a all,best.plan\n"
+                "collrun synth allgather -t dgx-1.topo --steps 2 > two.plan\n",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
