@@ -26,6 +26,7 @@ struct building {
     struct gw__network *network;
     unsigned *ranks_of; /* of each host */
     unsigned *rank_of;  /* of each host: its only or last rank */
+    bool divided;       /* see gw__network_init */
     bool full;          /* out of memory */
 };
 
@@ -55,13 +56,42 @@ static void join(struct building *b, uint32_t from, uint32_t to, uint32_t link)
     edge->capacity = (int64_t)settings.rate; /* below 2^63 */
 }
 
-/* Edges without a limit from all ranks of the host to `node`, or back. */
-static void join_ranks(struct building *b, unsigned host, uint32_t node,
-                       bool back)
+/* The rate of a link, or if the ranks of the host divide it, a multiple of their
+ * number. */
+static uint64_t rate_of(const struct building *b, uint32_t link, unsigned host)
 {
-    for (uint32_t r = 0; r < b->network->ranks; r++)
-        if (b->t->host_of[r] == host)
-            join(b, back ? node : r, back ? r : node, GW__NO_LINK);
+    struct gw_topology_link settings;
+    gw_topology_link(b->t, link, &settings);
+    unsigned ranks = b->ranks_of[host];
+    return b->divided ? settings.rate / ranks * ranks : settings.rate;
+}
+
+/* Edges from all ranks of the host to `node`, or back: without a limit, or with
+ * a share of the link. */
+static void join_ranks(struct building *b, unsigned host, uint32_t node,
+                       uint32_t link, bool back)
+{
+    uint64_t share = link == GW__NO_LINK || !b->divided
+                         ? 0
+                         : rate_of(b, link, host) / b->ranks_of[host];
+    for (uint32_t r = 0; r < b->network->ranks && !b->full; r++) {
+        if (b->t->host_of[r] != host)
+            continue;
+        join(b, back ? node : r, back ? r : node, GW__NO_LINK);
+        if (!b->full)
+            b->network->edges[b->network->edge_count - 1].capacity =
+                (int64_t)share;
+    }
+}
+
+/* A link that the ranks of a host share. */
+static void join_shared(struct building *b, unsigned host, uint32_t from,
+                        uint32_t to, uint32_t link)
+{
+    join(b, from, to, link);
+    if (!b->full)
+        b->network->edges[b->network->edge_count - 1].capacity =
+            (int64_t)rate_of(b, link, host);
 }
 
 /* The host's NIC, towards the node `above` of its switch, and its inner link. */
@@ -77,15 +107,15 @@ static void join_host(struct building *b, unsigned host, uint32_t above)
     }
     if (b->ranks_of[host] < b->network->ranks) {
         uint32_t out = b->network->nodes++, in = b->network->nodes++;
-        join_ranks(b, host, out, false);
-        join(b, out, above, links);
-        join(b, above, in, links + 1);
-        join_ranks(b, host, in, true);
+        join_ranks(b, host, out, links, false);
+        join_shared(b, host, out, above, links);
+        join_shared(b, host, above, in, links + 1);
+        join_ranks(b, host, in, links + 1, true);
     }
     uint32_t bus_in = b->network->nodes++, bus_out = b->network->nodes++;
-    join_ranks(b, host, bus_in, false);
-    join(b, bus_in, bus_out, links + 2);
-    join_ranks(b, host, bus_out, true);
+    join_ranks(b, host, bus_in, links + 2, false);
+    join_shared(b, host, bus_in, bus_out, links + 2);
+    join_ranks(b, host, bus_out, links + 2, true);
 }
 
 /* One switch per rack; the spine, if there are several racks. */
@@ -179,8 +209,8 @@ static void build_graph(struct building *b)
         host_of_node[node] = h;
         if (b->ranks_of[h] < 2)
             continue;
-        join_ranks(b, h, first + node, false);
-        join_ranks(b, h, first + node, true);
+        join_ranks(b, h, first + node, GW__NO_LINK, false);
+        join_ranks(b, h, first + node, GW__NO_LINK, true);
     }
     for (unsigned e = 0; e < g->edge_count; e++) {
         uint32_t from = graph_node(b, host_of_node, g->edges[e].a, first);
@@ -234,7 +264,7 @@ static enum gw_err set_capacities(struct gw__network *n, struct gw_error *why)
 
 enum gw_err gw__network_init(struct gw__network *network,
                              const struct gw_topology *topology, unsigned ranks,
-                             struct gw_error *why)
+                             bool divided, struct gw_error *why)
 {
     const struct gw_topology *t = topology;
     *network = (struct gw__network){.ranks = ranks, .nodes = ranks};
@@ -243,7 +273,7 @@ enum gw_err gw__network_init(struct gw__network *network,
                        "%u ranks: the topology has %u, and a bound is computed "
                        "for at most %d",
                        ranks, t->ranks, GW_OPTIMUM_RANKS_MAX);
-    struct building b = {.t = t, .network = network};
+    struct building b = {.t = t, .network = network, .divided = divided};
     b.ranks_of = calloc(2 * (size_t)t->host_count, sizeof *b.ranks_of);
     if (!b.ranks_of)
         return gw_fail(why, GW_ENOMEM, "a graph of %u hosts", t->host_count);

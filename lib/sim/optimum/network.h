@@ -27,7 +27,10 @@ struct gw__network {
     bool limited;  /* a link has a rate */
 };
 
-/* Makes the graph of the first `ranks` ranks in the topology's order. The
+/* Makes the graph of the first `ranks` ranks in the topology's order. `divided`:
+ * the ranks of a host have equal shares of its NIC and inner link, so that every
+ * switch sends as much as it receives. Otherwise they share them, and a bus may
+ * seem to copy data, which a bound may assume, but a plan may not. The
  * greatest common divisor of all rates is the unit; links without a limit have
  * more than the sum of all other capacities, so that they are in no smallest
  * cut.
@@ -35,7 +38,7 @@ struct gw__network {
  * GW_ENOMEM. Free it with gw__network_fini, also after a failure. */
 GW_MUST_CHECK enum gw_err gw__network_init(struct gw__network *network,
                                            const struct gw_topology *topology,
-                                           unsigned ranks,
+                                           unsigned ranks, bool divided,
                                            struct gw_error *why);
 void gw__network_fini(struct gw__network *network);
 

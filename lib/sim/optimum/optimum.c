@@ -155,7 +155,7 @@ enum gw_err gw_optimum_find(const struct gw_topology *topology,
                        "the root is %u, but there are only %u ranks, numbered "
                        "from 0",
                        root, ranks);
-    enum gw_err err = gw__network_init(&network, topology, ranks, why);
+    enum gw_err err = gw__network_init(&network, topology, ranks, false, why);
     if (!err && ranks > 1)
         err = gw__optimum_latency(optimum, &network, why);
     if (!err && ranks > 1 && network.limited && collective != GW_BARRIER)

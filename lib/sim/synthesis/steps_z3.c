@@ -48,9 +48,9 @@ static Z3_ast new_value(struct formula *f)
     return Z3_mk_fresh_const(f->z3, "v", Z3_mk_bool_sort(f->z3));
 }
 
-static void demand(struct formula *f, Z3_ast rule)
+static void demand(struct formula *f, Z3_ast condition)
 {
-    Z3_solver_assert(f->z3, f->solver, rule);
+    Z3_solver_assert(f->z3, f->solver, condition);
 }
 
 static size_t sent_count(const struct gw__steps_question *q)
@@ -117,8 +117,8 @@ static void make_values(struct formula *f)
                                        : Z3_mk_false(f->z3);
 }
 
-/* The rules of one chunk at one rank. */
-static void rule_receiver(struct formula *f, unsigned c, unsigned dst)
+/* The constraints of one chunk at one rank. */
+static void constrain_receiver(struct formula *f, unsigned c, unsigned dst)
 {
     const struct gw__steps_question *q = f->q;
     unsigned all = 0;
@@ -144,7 +144,7 @@ static void rule_receiver(struct formula *f, unsigned c, unsigned dst)
 }
 
 /* The chunks of step s over a link. */
-static void rule_link(struct formula *f, unsigned link, unsigned s)
+static void constrain_link(struct formula *f, unsigned link, unsigned s)
 {
     const struct gw__steps_question *q = f->q;
     unsigned links[GW_PATH_LINKS_MAX], count = 0;
@@ -171,15 +171,15 @@ static void rule_link(struct formula *f, unsigned link, unsigned s)
                          room * (int)(extra + 1)));
 }
 
-static void state_rules(struct formula *f)
+static void constrain_all(struct formula *f)
 {
     const struct gw__steps_question *q = f->q;
     for (unsigned c = 0; c < q->chunks; c++)
         for (unsigned r = 0; r < q->ranks; r++)
-            rule_receiver(f, c, r);
+            constrain_receiver(f, c, r);
     for (unsigned l = 0; l < gw_topology_links(q->topology); l++)
         for (unsigned s = 1; s <= q->steps && q->link_room[l] > 0; s++)
-            rule_link(f, l, s);
+            constrain_link(f, l, s);
     for (size_t i = 0; i < more_count(q); i++)
         f->factors[i] = 1;
     if (more_count(q) > 0)
@@ -228,7 +228,7 @@ enum gw_err gw__steps_solve(const struct gw__steps_question *question,
     }
     limit_time(&f);
     make_values(&f);
-    state_rules(&f);
+    constrain_all(&f);
     Z3_lbool found = Z3_solver_check(f.z3, f.solver);
     if (found == Z3_L_TRUE) {
         answer->exists = true;

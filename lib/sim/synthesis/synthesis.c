@@ -240,7 +240,7 @@ static enum gw_err prepare(struct synthesis *s, struct gw_error *why)
                       "no link of the topology has a rate, so every plan is "
                       "as good; add rate= to a link");
     if (!err)
-        err = gw__network_init(&s->network, s->topology, w->ranks, why);
+        err = gw__network_init(&s->network, s->topology, w->ranks, true, why);
     if (err)
         return err;
     s->result->bound_us = gw_optimum_us(&optimum, w->bytes);

@@ -5,9 +5,8 @@
  * are reduced together, to the least that keeps the invariant: what is
  * symmetric remains so. A class is the links of one capacity at ranks, or those
  * between switches. Links between ranks are left alone, since they need no
- * split. So is a graph with a switch that sends more or less than it receives,
- * such as the bus of a host with several ranks: flows may copy data there, which
- * its edges after a split cannot.
+ * split. Every switch must still send as much as it receives: flows may copy
+ * data at another one, which its edges after a split cannot.
  */
 #include "synthesis.h"
 
@@ -49,20 +48,6 @@ static void set_class(const struct class *class, int64_t capacity)
             class->g->edges[i].capacity = capacity;
 }
 
-static void reduce_class(struct class *class, int64_t high)
-{
-    int64_t low = 0; /* as if the class did not exist */
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        set_class(class, middle);
-        if (gw__digraph_holds(class->g))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    set_class(class, high);
-}
-
 static bool is_balanced(struct gw__digraph *g)
 {
     bool balanced = true;
@@ -76,6 +61,20 @@ static bool is_balanced(struct gw__digraph *g)
     g->full = g->full || !net;
     free(net);
     return balanced;
+}
+
+static void reduce_class(struct class *class, int64_t high)
+{
+    int64_t low = 0; /* as if the class did not exist */
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        set_class(class, middle);
+        if (is_balanced(class->g) && gw__digraph_holds(class->g))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    set_class(class, high);
 }
 
 void gw__trim(struct gw__digraph *graph)
