@@ -207,7 +207,7 @@ static unsigned group_size(const struct matrix *m, unsigned i)
 
 static void add_pcie(struct matrix *m)
 {
-    int socket[DEVICES_MAX], bridge[DEVICES_MAX];
+    int socket[DEVICES_MAX] = {0}, bridge[DEVICES_MAX] = {0};
     for (unsigned i = 0; i < m->count; i++) {
         int s = m->socket[i], b = m->bridge[i];
         char name[32];

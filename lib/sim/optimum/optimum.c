@@ -29,8 +29,10 @@ enum gw_err gw__optimum_ratio(struct gw_optimum *optimum, uint64_t numerator,
         a = b;
         b = rest;
     }
-    optimum->numerator = numerator / a;
-    optimum->denominator /= a;
+    if (a > 0) {
+        optimum->numerator = numerator / a;
+        optimum->denominator /= a;
+    }
     return GW_OK;
 }
 

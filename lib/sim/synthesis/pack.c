@@ -362,9 +362,12 @@ static bool next_tree(struct packing *p, uint32_t *root, struct gw__tree *tree)
         ++*root;
     if (*root == p->ranks)
         return false;
-    p->g->full = !tree_init(tree, p->ranks, *root, p->unstarted[*root]);
+    if (!tree_init(tree, p->ranks, *root, p->unstarted[*root])) {
+        p->g->full = true;
+        return false;
+    }
     set_unstarted(p, *root, 0);
-    return !p->g->full;
+    return true;
 }
 
 static bool grow_all(struct packing *p)

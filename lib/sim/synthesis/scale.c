@@ -65,7 +65,7 @@ static unsigned approximate(struct gw__digraph *g, const struct gw__network *n,
                             const int64_t *weight, double bound, unsigned most)
 {
     enum { LOSS_MAX = 4 };
-    double best = INFINITY, factor = 0;
+    double best = (double)INFINITY, factor = 0;
     unsigned trees = 0;
     for (unsigned k = 1; k <= most && best > 1.01 && !g->full;
          k += (k + 3) / 4) {

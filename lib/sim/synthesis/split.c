@@ -251,7 +251,7 @@ static bool split_evenly(struct junction *j,
                          enum manner manner)
 {
     size_t edges = j->g->edge_count;
-    int64_t *before = malloc((j->in_count + j->out_count + 1) * sizeof *before);
+    int64_t *before = calloc(j->in_count + j->out_count + 1, sizeof *before);
     if (!before) {
         j->g->full = true;
         return false;

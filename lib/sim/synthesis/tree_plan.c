@@ -95,7 +95,7 @@ static bool list_edges(struct weaving *w, unsigned trees, bool blocks)
     const struct gw__forest *f = w->forest;
     size_t most = f->tree_count * f->ranks;
     uint32_t *height = calloc(f->ranks, sizeof *height), used = 0;
-    w->edges = malloc((most + 1) * sizeof *w->edges);
+    w->edges = calloc(most + 1, sizeof *w->edges);
     for (size_t i = 0; i < f->tree_count && height && w->edges; i++) {
         const struct gw__tree *tree = &f->trees[i];
         if (i > 0 && f->trees[i - 1].root != tree->root)
