@@ -254,8 +254,12 @@ static void set_waiting_arcs(struct packing *p, unsigned i)
 static bool divide(struct packing *p, struct gw__tree *tree, int64_t weight)
 {
     unsigned i = p->waiting_count;
-    if (i == WAITING_MAX || !tree_copy(&p->waiting[i], p->ranks, tree))
+    if (i == WAITING_MAX)
         return false;
+    if (!tree_copy(&p->waiting[i], p->ranks, tree)) {
+        p->g->full = true;
+        return false;
+    }
     p->waiting_count++;
     p->waiting[i].weight = tree->weight - weight;
     p->waiting_weight += tree->weight - weight;
@@ -378,7 +382,9 @@ static bool grow_all(struct packing *p)
         set_unstarted(p, r, p->g->start[r]);
     while (next_tree(p, &root, &tree)) {
         bool done = grow(p, &tree);
-        if (!done || !forest_add(p->forest, &tree)) {
+        bool kept = done && forest_add(p->forest, &tree);
+        p->g->full = p->g->full || (done && !kept);
+        if (!kept) {
             free(tree.parent);
             return false;
         }

@@ -327,11 +327,11 @@ enum gw_err gw__split_all(struct gw__digraph *graph,
     free(distance);
     for (uint32_t n = g->ranks; n < g->nodes; n++)
         gw__split_finish(g, n);
+    bool holds = gw__digraph_holds(g);
     if (g->full)
         return gw_fail(why, GW_ENOMEM, "a graph of %u nodes", g->nodes);
-    return gw__digraph_holds(g)
-               ? GW_OK
-               : gw_fail(why, GW_EINTERNAL,
-                         "the switches of the topology cannot be replaced by "
-                         "direct links at the rate of the bound");
+    return holds ? GW_OK
+                 : gw_fail(why, GW_EINTERNAL,
+                           "the switches of the topology cannot be replaced by "
+                           "direct links at the rate of the bound");
 }
