@@ -58,11 +58,13 @@ $(eval $(call STAMP,link,$(CC) $(LDFLAGS) $(TOOL_LIBS) $(UNIT_LIBS)))
 
 # ---- sources ----
 
-# The verbs wire has either all files or one replacement, and so has sealing.
+# The verbs wire has either all files or one replacement, and so have sealing and the
+# search by z3.
 VERBS_NONE := lib/wire/verbs/verbs_none.c
 VERBS_SRC := $(filter-out $(VERBS_NONE),$(wildcard lib/wire/verbs/verbs_*.c))
 LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
-	lib/wire/$(if $(SEAL_LIB),seal_none,seal).c, \
+	lib/wire/$(if $(SEAL_LIB),seal_none,seal).c \
+	lib/sim/synthesis/$(if $(Z3_PC),steps_none,steps_z3).c, \
 	$(wildcard $(addsuffix /*.c,lib/* lib/*/* lib/*/*/*))))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c cmd/common/*/*.c)))

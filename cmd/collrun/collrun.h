@@ -11,6 +11,6 @@
 extern const struct command command_list, command_plan, command_verify,
     command_price, command_sim, command_run, command_bench, command_calibrate,
     command_train, command_tune, command_exec, command_plot, command_import,
-    command_export;
+    command_export, command_bound, command_synth, command_topo;
 
 #endif

@@ -12,7 +12,8 @@
 
 static const struct command *const commands[] = {
     &command_list,   &command_plan,      &command_verify,
-    &command_price,  &command_sim,       &command_import,
+    &command_price,  &command_sim,       &command_bound,
+    &command_synth,  &command_topo,      &command_import,
     &command_export, &command_run,       &command_bench,
     &command_train,  &command_calibrate, &command_tune,
     &command_plot,   &command_exec,      NULL,

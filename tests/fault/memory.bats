@@ -58,6 +58,15 @@ sweep() {
     sweep 97 collrun sim allreduce -n 4
 }
 
+@test "collrun bounds, synthesises and reads topologies without memory" {
+    sweep 23 collrun bound allreduce -n 3
+    sweep 41 collrun synth allreduce -n 3 --trees 1 --parts 2
+    printf '%s%s%s\n' '<system version="1"><cpu numaid="0">' \
+        '<pci busid="1" class="0x030200"><gpu dev="0"/></pci>' \
+        '</cpu></system>' >nccl.xml
+    sweep 7 collrun topo --from xml nccl.xml
+}
+
 @test "collrun runs ranks, one of which has no memory" {
     sweep 37 collrun run allreduce -n 2
     sweep 53 collrun bench allreduce -n 2 -b 1K -e 1K

@@ -17,6 +17,7 @@
 #include "collrun/plan/plan_list.h"
 #include "collrun/plan/plan_source.h"
 #include "collrun/plan/price.h"
+#include "common/cluster.h"
 #include "common/launched.h"
 #include "common/plan/plan_file.h"
 
@@ -34,7 +35,7 @@ static struct bench bench = {
     .repeats = 1,
 };
 static const char *type_name = "f32", *op_name = "sum", *sizes_text,
-                  *ranks_text, *wires_text, *baseline_path;
+                  *ranks_text, *wires_text, *baseline_path, *topo;
 static struct bench_baseline baseline;
 static struct bench_runs runs;
 static uint64_t slice_bytes;
@@ -97,6 +98,9 @@ static const struct option_spec options[] = {
      "Let the scheduler choose the CPU of each rank.", NULL},
     {"compare", 0, OPTION_TEXT, &baseline_path, "FILE.jsonl",
      "Print the ratio of each time to that in an earlier output.", NULL},
+    {"topo", 't', OPTION_TEXT, &topo, "FILE",
+     "Compare each time with the bound of this topology, see collrun bound.",
+     NULL},
     {"why", 0, OPTION_FLAG, &why_chosen, NULL,
      "Print the predicted time of each algorithm.", NULL},
     LAUNCHER_OPTIONS,
@@ -305,6 +309,8 @@ static enum gw_err list_cases(const char *operand, struct gw_error *why)
         err = bench_baseline_read(&baseline, baseline_path, why);
         bench.baseline = &baseline;
     }
+    if (!err && topo)
+        err = cluster_get(topo, 0, &bench.topology, why);
     if (!err)
         err = bench_runs_list(&runs, &bench, operand, why);
     if (!err && why_chosen && strcmp(operand, "all") == 0)
@@ -333,6 +339,7 @@ static int run_bench(int operand_count, char **operands)
     int status = err ? complain(&why) : measure_table();
     free(bench.cases);
     bench_baseline_free(&baseline);
+    gw_topology_destroy(&bench.topology);
     return status;
 }
 

@@ -27,6 +27,7 @@ struct bench_case {
     uint64_t bytes;                /* as nccl-tests counts them; see sizes.h */
     double predicted_us, bound_us; /* NaN: unknown */
     double baseline_us;            /* of --compare; NaN: no partner */
+    double optimum_us;             /* of --topo; NaN: unknown */
 };
 
 /* A run is one start of the processes: one wire and one number of ranks. */
@@ -53,6 +54,7 @@ struct bench {
     size_t case_count, case_room;
     size_t begin, end;               /* the cases of the current run */
     struct bench_baseline *baseline; /* NULL: none to compare with */
+    struct gw_topology *topology;    /* of --topo; NULL: none */
 };
 
 /* A rank's report on a case. */

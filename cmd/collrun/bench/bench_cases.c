@@ -55,6 +55,12 @@ static enum gw_err predict(const struct bench *b, struct bench_case *item,
         b->baseline ? bench_baseline_us(b->baseline, b, item) : (double)NAN;
     item->bound_us = gw_wire_bound_us(b->wire, item->collective, b->ranks,
                                       item->count, elem_bytes);
+    item->optimum_us =
+        b->topology ? plan_optimum_us(b->topology, item->collective, b->ranks,
+                                      item->root,
+                                      plan_bytes(item->collective, b->ranks,
+                                                 item->count, elem_bytes))
+                    : (double)NAN;
     return GW_OK;
 }
 

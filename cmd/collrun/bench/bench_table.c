@@ -26,7 +26,8 @@ enum {
     BOUND_PERCENT = 17,
     REPEATS = 18,  /* and the fields of several repeats */
     BASELINE = 22, /* and the ratio */
-    FIELD_COUNT = 24,
+    OPTIMUM = 24,  /* and the percentage */
+    FIELD_COUNT = 26,
 };
 
 static const struct field fields[FIELD_COUNT] = {
@@ -54,6 +55,8 @@ static const struct field fields[FIELD_COUNT] = {
     {"spread_us", "spread", FIELD_REAL, 2, true},
     {"baseline_us", "baseline", FIELD_REAL, 2, false},
     {"ratio", NULL, FIELD_REAL, 3, false},
+    {"optimum_us", "optimum", FIELD_REAL, 2, false},
+    {"optimum_percent", "% of optimum", FIELD_REAL, 1, false},
 };
 
 struct bench_varies {
@@ -99,13 +102,24 @@ static double add_ratio(struct bench_table *t, double ratio)
     return ratio;
 }
 
-/* A percentage is for people only: data has both times. */
-static void put_row(struct bench_table *t, union value row[FIELD_COUNT])
+/* A percentage of the bound is for people only: data has both times. */
+static bool is_shown(const struct bench_table *t, unsigned field)
 {
-    if (!t->percent)
-        memmove(&row[BOUND_PERCENT], &row[BOUND_PERCENT + 1],
-                (FIELD_COUNT - BOUND_PERCENT - 1) * sizeof *row);
-    output_row(t->output, row);
+    const struct bench *b = t->bench;
+    return field == BOUND_PERCENT ? t->percent
+           : field >= OPTIMUM     ? b->topology != NULL
+           : field >= BASELINE    ? b->baseline != NULL
+                                  : true;
+}
+
+static void put_row(struct bench_table *t, const union value row[FIELD_COUNT])
+{
+    union value shown[FIELD_COUNT];
+    unsigned count = 0;
+    for (unsigned f = 0; f < FIELD_COUNT; f++)
+        if (is_shown(t, f))
+            shown[count++] = row[f];
+    output_row(t->output, shown);
     t->rows++;
 }
 
@@ -151,6 +165,8 @@ static void print_row(struct bench_table *t, const struct bench_case *item,
                    {.real = time.deviation},
                    {.real = item->baseline_us},
                    {.real = add_ratio(t, time.median / item->baseline_us)},
+                   {.real = item->optimum_us},
+                   {.real = item->optimum_us / time.median * 100},
                });
 }
 
@@ -256,8 +272,7 @@ static enum gw_err begin_output(struct bench_table *t, const struct bench *b,
     struct field shown[FIELD_COUNT];
     unsigned count = 0;
     for (unsigned f = 0; f < FIELD_COUNT; f++) {
-        if ((f == BOUND_PERCENT && !t->percent) ||
-            (f >= BASELINE && !b->baseline))
+        if (!is_shown(t, f))
             continue;
         shown[count] = fields[f];
         if (f >= REPEATS && f < BASELINE)

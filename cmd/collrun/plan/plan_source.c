@@ -8,6 +8,7 @@
 #include "common/text/suggest.h"
 #include "plan_list.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -162,13 +163,36 @@ double plan_predict_us(const char *wire, const struct gw_algo *algo,
     return gw_predict_us(wire, &costs, algo, ranks, count, elem_bytes);
 }
 
-size_t plan_count(enum gw_collective collective, unsigned ranks, uint64_t bytes,
-                  size_t elem_bytes)
+/* The blocks of a rank's buffer. */
+static size_t blocks_of(enum gw_collective collective, unsigned ranks)
 {
     bool blocks = collective == GW_GATHER || collective == GW_SCATTER ||
                   collective == GW_ALLGATHER ||
                   collective == GW_REDUCE_SCATTER || collective == GW_ALLTOALL;
-    size_t share = elem_bytes * (blocks ? ranks : 1);
+    return blocks ? ranks : 1;
+}
+
+size_t plan_count(enum gw_collective collective, unsigned ranks, uint64_t bytes,
+                  size_t elem_bytes)
+{
+    size_t share = elem_bytes * blocks_of(collective, ranks);
     size_t count = (size_t)bytes / share;
     return count || bytes == 0 ? count : 1;
+}
+
+uint64_t plan_bytes(enum gw_collective collective, unsigned ranks, size_t count,
+                    size_t elem_bytes)
+{
+    return (uint64_t)count * elem_bytes * blocks_of(collective, ranks);
+}
+
+double plan_optimum_us(const struct gw_topology *topology,
+                       enum gw_collective collective, unsigned ranks,
+                       unsigned root, uint64_t bytes)
+{
+    struct gw_error ignored;
+    struct gw_optimum optimum;
+    if (gw_optimum_find(topology, collective, ranks, root, &optimum, &ignored))
+        return (double)NAN;
+    return gw_optimum_us(&optimum, bytes);
 }

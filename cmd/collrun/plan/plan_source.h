@@ -81,5 +81,14 @@ double plan_predict_us(const char *wire, const struct gw_algo *algo,
  * nothing: 0 only when bytes is 0. */
 size_t plan_count(enum gw_collective collective, unsigned ranks, uint64_t bytes,
                   size_t elem_bytes);
+/* The bytes of a rank's whole buffer of `count` elements per block. */
+uint64_t plan_bytes(enum gw_collective collective, unsigned ranks, size_t count,
+                    size_t elem_bytes);
+
+/* The bound of a topology (gw_optimum_find) for a buffer of `bytes`; NaN: it
+ * cannot be computed, for instance for too many ranks. */
+double plan_optimum_us(const struct gw_topology *topology,
+                       enum gw_collective collective, unsigned ranks,
+                       unsigned root, uint64_t bytes);
 
 #endif

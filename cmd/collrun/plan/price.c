@@ -6,21 +6,25 @@
  * (gradwire(7)). predicted_us is used by bench and by the library's choice: it
  * also models windows, which a direct plan uses over shm, and cores shared by
  * ranks. With other segments or groups, the two are equal. bound_percent compares the bound with messages_us, since the
- * bound is of that model: 100 is the optimum. --why is in price_why.c.
+ * bound is of that model: 100 is the optimum. --why is in price_why.c, --topo in
+ * price_links.c.
  */
 #include "price.h"
 
 #include "collrun/collrun.h"
+#include "common/cluster.h"
 #include "common/plan/plan_file.h"
 #include "plan_list.h"
 #include "plan_source.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct plan_source source;
-static const char *wire = "shm", *dtype = "f32";
+static const char *wire = "shm", *dtype = "f32", *topo;
+static struct gw_topology *topology; /* of --topo; NULL: none */
 static uint64_t bytes = 1 << 20;
 static bool show_why;
 
@@ -32,6 +36,10 @@ static const struct option_spec options[] = {
      "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Wire whose costs are used.",
      "shm|ipc|tcp|zmq|verbs"},
+    {"topo", 't', OPTION_TEXT, &topo, "FILE",
+     "Add the time of the busiest link of this topology, and the bound's share "
+     "of it.",
+     NULL},
     {"why", 0, OPTION_FLAG, &show_why, NULL,
      "Explain in sentences which algorithm a call would choose.", NULL},
     {0},
@@ -42,6 +50,7 @@ struct offer {
     const struct gw_algo *algo;
     struct gw_price price;
     double predicted_us;
+    double link_us, optimum_us; /* of the topology; NaN: unknown */
 };
 
 struct offers {
@@ -94,6 +103,10 @@ static enum gw_err price_plan(const struct gw_plan *plan, struct offer *offer,
     enum gw_err err = gw_plan_price(plan, question->count, question->elem_bytes,
                                     &costs.model, &offer->price, why);
     offer->predicted_us = offer->price.predicted_us;
+    offer->link_us = offer->optimum_us = (double)NAN;
+    if (!err && topology)
+        err = price_links(topology, plan, question, &offer->link_us,
+                          &offer->optimum_us, why);
     return err;
 }
 
@@ -193,7 +206,11 @@ static const struct field fields[] = {
     {"bound_us", "bound us", FIELD_REAL, 2, true},
     {"bound_percent", "% of bound", FIELD_REAL, 1, false},
     {"messages_us", "messages us", FIELD_REAL, 2, true},
+    {"link_us", "link us", FIELD_REAL, 2, false},
+    {"optimum_percent", "% of optimum", FIELD_REAL, 1, false},
 };
+
+enum { FIELDS = sizeof fields / sizeof *fields, TOPOLOGY_FIELDS = 2 };
 
 static void offer_row(struct output *output, const struct offer *offer)
 {
@@ -213,6 +230,8 @@ static void offer_row(struct output *output, const struct offer *offer)
                    {.real = price->bound_us},
                    {.real = 100 * price->bound_us / price->predicted_us},
                    {.real = price->predicted_us},
+                   {.real = offer->link_us},
+                   {.real = 100 * offer->optimum_us / offer->link_us},
                });
 }
 
@@ -222,7 +241,7 @@ static int show_offers(const struct offers *offers)
     struct output *output;
     const struct price_question *question = &offers->question;
     if (output_begin("collrun price", common.output, fields,
-                     sizeof fields / sizeof *fields, &output, &why))
+                     FIELDS - (topology ? 0 : TOPOLOGY_FIELDS), &output, &why))
         return complain(&why);
     output_note_text(output, "op", gw_collective_name(question->collective));
     output_note_text(output, "wire", wire);
@@ -241,13 +260,22 @@ static int show_offers(const struct offers *offers)
     return interrupted ? gw_err_exit(GW_EINTR) : complaint_status();
 }
 
+/* With a topology the default is all of its ranks. */
+static enum gw_err load_topology(struct gw_error *why)
+{
+    enum gw_err err = topo ? cluster_get(topo, 0, &topology, why) : GW_OK;
+    if (!err && topology && source.ranks == 0)
+        source.ranks = gw_topology_ranks(topology);
+    return err;
+}
+
 static int run_price(int operand_count, char **operands)
 {
     struct gw_error why;
     struct offers offers = {.count = 0};
     (void)operand_count;
     int status;
-    if (collect(&offers, operands[0], &why)) {
+    if (load_topology(&why) || collect(&offers, operands[0], &why)) {
         status = complain(&why);
     } else {
         if (offers.count > 1)
@@ -255,6 +283,7 @@ static int run_price(int operand_count, char **operands)
         status = show_offers(&offers);
     }
     free(offers.list);
+    gw_topology_destroy(&topology);
     return status;
 }
 
@@ -265,6 +294,7 @@ const struct command command_price = {
     .examples = "collrun price allreduce -n 8 -b 1M\n"
                 "collrun price allreduce -n 8 -b 1K --wire tcp --why\n"
                 "collrun price allreduce -n 8 -a all,mine.plan\n"
+                "collrun price allgather --topo racks.topo -b 16M\n"
                 "collrun price mine.plan -b 64K -o json\n",
     .options = options,
     .operands_min = 1,

@@ -16,6 +16,7 @@
 #include "common/plan/plan_file.h"
 #include "common/plan/plan_plugin.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +161,9 @@ static enum gw_err add_row(struct sim_table *table, struct gw_topology_run run,
     struct sim_row *row = new_row(table, why);
     if (!row)
         return GW_ENOMEM;
-    *row = (struct sim_row){.order = order, .without = table->without};
+    *row = (struct sim_row){.order = order,
+                            .without = table->without,
+                            .optimum_us = table->optimum_us};
     snprintf(row->algo, sizeof row->algo, "%s", name);
     gw_topology_order(table->topology, order);
     progress("%s, %s", name, gw_rank_order_name(order));
@@ -230,11 +233,26 @@ static enum gw_err add_algo(struct sim_table *table, const struct gw_algo *algo,
 
 /* ---- choosing the rows ---- */
 
+/* The bound of the topology in this order, which no row can beat. It is not
+ * computed for very many ranks, nor for this machine, whose clock is
+ * stretched. */
+static double optimum_us(const struct sim_table *table)
+{
+    if (machine.wire)
+        return (double)NAN;
+    return plan_optimum_us(table->topology, table->collective, table->ranks,
+                           source.root,
+                           plan_bytes(table->collective, table->ranks,
+                                      table->count, table->elem_bytes));
+}
+
 static enum gw_err add_order(struct sim_table *table,
                              const struct plan_list *list,
                              enum gw_rank_order order, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
+    gw_topology_order(table->topology, order);
+    table->optimum_us = optimum_us(table);
     for (size_t i = 0; i < list->count && !err && !interrupted; i++) {
         bool racks = strcmp(list->algos[i]->name, "hierarchical") == 0;
         if (!racks || order == GW_ORDER_RACKS || order_word || !list->several)

@@ -13,6 +13,7 @@ struct sim_row {
     char algo[64];
     const char *without; /* the removed links; NULL: none */
     enum gw_rank_order order;
+    double optimum_us; /* the bound of the topology; NaN: not known */
     struct gw_topology_result *result;
 };
 
@@ -26,6 +27,7 @@ struct sim_table {
     double message_us;
     uint64_t reduce_rate; /* bytes per second; 0: no limit */
     const char *without;  /* at present; NULL: none removed */
+    double optimum_us;    /* at present, as in a row */
     size_t row_count, row_room;
     struct sim_row *rows;
 };

@@ -71,6 +71,8 @@ static const struct field fields[] = {
     {"uplinks_bytes", "all uplinks", FIELD_INTEGER, 0, true},
     {"time_us", "time us", FIELD_REAL, 2, false},
     {"times_best", "x best", FIELD_REAL, 2, false},
+    {"optimum_us", "optimum us", FIELD_REAL, 2, true},
+    {"optimum_percent", "% of optimum", FIELD_REAL, 1, false},
 };
 
 enum {
@@ -151,6 +153,8 @@ static void print_row(struct output *output, const struct sim_table *table,
         {.integer = (int64_t)r->uplink_bytes},
         {.real = r->time_us},
         {.real = best > 0 ? r->time_us / best : 1},
+        {.real = row->optimum_us},
+        {.real = r->time_us > 0 ? 100 * row->optimum_us / r->time_us : 100},
     };
     for (unsigned k = 0;
          k < KINDS_MAX && (kind = gw_topology_link_word(table->topology, k));

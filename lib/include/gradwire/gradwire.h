@@ -13,6 +13,7 @@
 #include <gradwire/launch.h>
 #include <gradwire/layout.h>
 #include <gradwire/learn.h>
+#include <gradwire/optimum.h>
 #include <gradwire/parallel.h>
 #include <gradwire/pipe.h>
 #include <gradwire/placement.h>
@@ -23,6 +24,7 @@
 #include <gradwire/request.h>
 #include <gradwire/ring.h>
 #include <gradwire/suspicion.h>
+#include <gradwire/synthesis.h>
 #include <gradwire/topology.h>
 #include <gradwire/train.h>
 #include <gradwire/wire.h>
