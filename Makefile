@@ -61,7 +61,7 @@ $(eval $(call STAMP,link,$(CC) $(LDFLAGS) $(TOOL_LIBS) $(UNIT_LIBS)))
 # The verbs wire has either all files or one replacement, and so has sealing.
 VERBS_NONE := lib/wire/verbs/verbs_none.c
 VERBS_SRC := $(filter-out $(VERBS_NONE),$(wildcard lib/wire/verbs/verbs_*.c))
-LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
+LIB_SRC := $(sort $(filter-out lib/mpi/%.c $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
 	lib/wire/$(if $(SEAL_LIB),seal_none,seal).c, \
 	$(wildcard $(addsuffix /*.c,lib/* lib/*/* lib/*/*/*))))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
@@ -76,13 +76,14 @@ BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 LIB_A := $(B)/libgradwire.a
 LIB_SO := $(B)/libgradwire.so.$(SOVERSION).0.0
+MPI_SO := $(MPIS:%=$(B)/libgradwire-mpi-%.so)
 
 # One short line per command. V=1 prints whole commands.
 say = $(if $(V),,@echo "  $(1)  $(2)"; )
 
 # `make help` prints the lines that start with "#: ".
 #: all               build the library and the tools in build/ (B=DIR: in DIR)
-all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%)
+all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%) $(MPI_SO)
 
 $(B)/%.o: %.c $(B)/compile.stamp
 	@mkdir -p $(@D)
@@ -104,6 +105,19 @@ $(LIB_SO): $(LIB_OBJ) $(B)/link.stamp $(sort $(dir $(LIB_SRC)))
 	$(link) -shared -Wl,-soname,libgradwire.so.$(SOVERSION) $(LIB_LIBS)
 	@ln -sf $(@F) $(B)/libgradwire.so.$(SOVERSION)
 	@ln -sf $(@F) $(B)/libgradwire.so
+
+# The MPI face, once per MPI: handles differ. It contains what it needs of the
+# library, hidden, so that a program may use another one.
+MPI_SRC := $(sort $(wildcard lib/mpi/*.c))
+define MPI_FACE
+$(B)/mpi-$(1)/%.o: lib/mpi/%.c $(B)/compile.stamp
+	@mkdir -p $$(@D)
+	$$(call say,cc,$$< ($(1)))$$(COMPILE) $($(2)_CFLAGS) -MMD -MP -c -o $$@ $$<
+$(B)/libgradwire-mpi-$(1).so: $(MPI_SRC:lib/mpi/%.c=$(B)/mpi-$(1)/%.o) $(LIB_A) $(B)/link.stamp lib/mpi
+	$$(link) -shared -Wl,--exclude-libs,ALL $($(2)_LIBS) $(LIB_LIBS)
+endef
+$(eval $(call MPI_FACE,openmpi,OPENMPI))
+$(eval $(call MPI_FACE,mpich,MPICH))
 
 # A tool is its main.o and an archive of the rest, which the unit tests use too.
 # cmd/run has no main: the tools that start runs share it. cmd/simcluster has one
