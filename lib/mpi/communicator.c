@@ -31,7 +31,7 @@ enum {
 static struct {
     pthread_once_t once;
     pthread_mutex_t lock; /* of the list */
-    int key;
+    int key, tag;
     MPI_Comm self;
     struct gw__mpi_comm *first;
     int live;
@@ -105,12 +105,21 @@ static void open_once(void)
 {
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &all.key, NULL);
     PMPI_Comm_dup(MPI_COMM_SELF, &all.self);
+    int *most, found = 0;
+    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&most, &found);
+    all.tag = found ? *most : 32767;
 }
 
 MPI_Comm gw__mpi_self(void)
 {
     pthread_once(&all.once, open_once);
     return all.self;
+}
+
+int gw__mpi_unused_tag(void)
+{
+    pthread_once(&all.once, open_once);
+    return all.tag;
 }
 
 /* Names the host and its network namespace: those of abstract sockets. */
