@@ -25,6 +25,7 @@ enum {
     TIMEOUT_MS = 24 * 86400 * 1000,
     CONNECT_MS = 20000,
     SLEEP_US = 200,
+    CALLS_BEFORE_OPEN = 4,
     LIVE_MAX = 128 /* each has file descriptors and shared memory */
 };
 
@@ -210,28 +211,36 @@ static bool is_wanted(void)
            !(off && strcmp(off, "0") == 0);
 }
 
-static struct gw__mpi_comm *open_comm(MPI_Comm mpi)
+static struct gw__mpi_comm *new_comm(MPI_Comm mpi)
 {
     int inter;
     struct gw__mpi_comm *c = calloc(1, sizeof *c);
-    PMPI_Comm_test_inter(mpi, &inter);
-    if (inter || !c) { /* out of memory: so is everything else */
-        free(c);
+    if (!c) /* the other ranks will learn it from the MPI */
         return NULL;
-    }
     c->mpi = mpi;
     pthread_mutex_init(&c->lock, NULL);
+    PMPI_Comm_test_inter(mpi, &inter);
     PMPI_Comm_rank(mpi, &c->rank);
     PMPI_Comm_size(mpi, &c->size);
-    if (c->size > 1 && agree(c, is_wanted()) && !agree(c, connect_ranks(c)))
-        gw_comm_destroy(&c->comm);
+    c->decided = inter || c->size == 1;
     pthread_mutex_lock(&all.lock);
     c->next = all.first;
     all.first = c;
-    all.live += c->comm != NULL;
     pthread_mutex_unlock(&all.lock);
     PMPI_Comm_set_attr(mpi, all.key, c);
     return c;
+}
+
+static void open_comm(struct gw__mpi_comm *c)
+{
+    c->decided = true;
+    if (!agree(c, is_wanted()))
+        return;
+    if (!agree(c, connect_ranks(c)))
+        gw_comm_destroy(&c->comm);
+    pthread_mutex_lock(&all.lock);
+    all.live += c->comm != NULL;
+    pthread_mutex_unlock(&all.lock);
 }
 
 struct gw__mpi_comm *gw__mpi_comm_find(MPI_Comm mpi, bool create)
@@ -244,8 +253,13 @@ struct gw__mpi_comm *gw__mpi_comm_find(MPI_Comm mpi, bool create)
     if (PMPI_Comm_get_attr(mpi, all.key, (void *)&c, &found))
         return NULL;
     if (!found)
-        c = create ? open_comm(mpi) : NULL;
-    return c && c->comm ? c : NULL;
+        c = new_comm(mpi);
+    if (!c)
+        return NULL;
+    if (!c->decided && create &&
+        (mpi == MPI_COMM_WORLD || ++c->calls == CALLS_BEFORE_OPEN))
+        open_comm(c);
+    return c->comm ? c : NULL;
 }
 
 int gw__mpi_comm_fail(const struct gw__mpi_comm *c, const char *name,

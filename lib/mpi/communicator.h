@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The communicator of the library that belongs to an intracommunicator of MPI.
- * It is an attribute of MPI's, made by the first blocking collective, and freed
- * with it. An attribute without one marks a communicator whose calls all fall
- * through.
+ * It is an attribute of MPI's, and freed with it. The one of all ranks is made
+ * by MPI_Init, others by their fourth blocking collective: connecting ranks
+ * takes some milliseconds, which a short-lived communicator does not repay.
  *
  * All ranks make the same decisions, because they depend only on what is equal
  * on all ranks: the sequence of collectives on the communicator, and the
@@ -23,6 +23,8 @@ struct gw__mpi_comm {
     struct gw_comm *comm; /* NULL: calls fall through */
     MPI_Comm mpi;
     int rank, size;
+    unsigned calls; /* blocking, before the decision */
+    bool decided;
     pthread_mutex_t lock; /* of everything below, and of `comm` */
     struct gw__mpi_operation *idle;
     unsigned pending; /* non-blocking calls */

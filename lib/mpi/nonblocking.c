@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The non-blocking collectives. They never make a communicator of the library,
- * which would wait for other ranks, so that they fall through until the first
- * blocking collective has made it.
+ * which would wait for other ranks, so that they fall through until blocking
+ * collectives have made it.
  */
 #include "pending.h"
 #include "run.h"
