@@ -77,13 +77,14 @@ FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fu
 LIB_A := $(B)/libgradwire.a
 LIB_SO := $(B)/libgradwire.so.$(SOVERSION).0.0
 MPI_SO := $(MPIS:%=$(B)/libgradwire-mpi-%.so)
+MPI_ALL := $(MPI_SO) $(if $(MPIS),$(B)/gradwire-mpirun)
 
 # One short line per command. V=1 prints whole commands.
 say = $(if $(V),,@echo "  $(1)  $(2)"; )
 
 # `make help` prints the lines that start with "#: ".
 #: all               build the library and the tools in build/ (B=DIR: in DIR)
-all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%) $(MPI_SO)
+all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%) $(MPI_ALL)
 
 $(B)/%.o: %.c $(B)/compile.stamp
 	@mkdir -p $(@D)
@@ -118,6 +119,8 @@ $(B)/libgradwire-mpi-$(1).so: $(MPI_SRC:lib/mpi/%.c=$(B)/mpi-$(1)/%.o) $(LIB_A) 
 endef
 $(eval $(call MPI_FACE,openmpi,OPENMPI))
 $(eval $(call MPI_FACE,mpich,MPICH))
+$(B)/gradwire-mpirun: lib/mpi/gradwire-mpirun
+	@install -D -m 755 $< $@
 
 # A tool is its main.o and an archive of the rest, which the unit tests use too.
 # cmd/run has no main: the tools that start runs share it. cmd/simcluster has one
@@ -416,7 +419,8 @@ PYTHONDIR ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(shell python3
 # from=to=mode
 to = $(foreach f,$(1),$(f)=$(2)/$(notdir $(f))=$(3))
 INSTALLED = $(call to,$(TOOLS:%=$(B)/%),$(PREFIX)/bin,755) \
-	$(call to,$(LIB_A),$(LIBDIR),644) $(call to,$(LIB_SO),$(LIBDIR),755) \
+	$(call to,$(LIB_A),$(LIBDIR),644) $(call to,$(LIB_SO) $(MPI_SO),$(LIBDIR),755) \
+	$(call to,$(filter %mpirun,$(MPI_ALL)),$(PREFIX)/bin,755) \
 	$(call to,$(B)/gradwire.pc,$(LIBDIR)/pkgconfig,644) \
 	$(call to,$(wildcard lib/include/gradwire/*.h),$(PREFIX)/include/gradwire,644) \
 	$(foreach s,1 3 5 7,$(call to,$(wildcard man/*.$(s)),$(SHARE)/man/man$(s),644)) \
