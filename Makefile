@@ -107,8 +107,8 @@ $(LIB_SO): $(LIB_OBJ) $(B)/link.stamp $(sort $(dir $(LIB_SRC)))
 	@ln -sf $(@F) $(B)/libgradwire.so.$(SOVERSION)
 	@ln -sf $(@F) $(B)/libgradwire.so
 
-# The MPI face, once per MPI: handles differ. It contains what it needs of the
-# library, hidden, so that a program may use another one.
+# The MPI face, once per MPI: handles differ. Each contains a hidden copy of
+# the library, so that a program may use another one.
 MPI_SRC := $(sort $(wildcard lib/mpi/*.c))
 define MPI_FACE
 $(B)/mpi-$(1)/%.o: lib/mpi/%.c $(B)/compile.stamp

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PIECE_BYTES = 1 << 26 };
+enum { BLOCK_BYTES = 1 << 26 };
 
 struct gw__mpi_side gw__mpi_side(const void *base, struct gw__mpi_shape shape,
                                  int blocks)
@@ -78,7 +78,7 @@ static void pack_block(const struct gw__mpi_side *side, int b,
     const struct gw__mpi_extent *e = &side->extent;
     const unsigned char *from = side->base + gw__mpi_block_at(side, b);
     size_t left = block_elems(side, b);
-    size_t most = e->bytes ? PIECE_BYTES / e->bytes + 1 : left;
+    size_t most = e->bytes ? BLOCK_BYTES / e->bytes + 1 : left;
     while (left > 0) {
         size_t n = left < most ? left : most;
         int position = 0;
@@ -96,7 +96,7 @@ static int unpack_block(const struct gw__mpi_side *side, int b,
     const struct gw__mpi_extent *e = &side->extent;
     unsigned char *to = side->base + gw__mpi_block_at(side, b);
     size_t left = block_elems(side, b);
-    size_t most = e->bytes ? PIECE_BYTES / e->bytes + 1 : left;
+    size_t most = e->bytes ? BLOCK_BYTES / e->bytes + 1 : left;
     int code = MPI_SUCCESS;
     while (left > 0 && code == MPI_SUCCESS) {
         size_t n = left < most ? left : most;

@@ -144,7 +144,7 @@ static int finish_gathered(struct gw__mpi_operation *o)
     return code;
 }
 
-/* The input of this rank, with room behind the last element. */
+/* The input of this rank, with room after the last element. */
 static bool set_input(struct gw__mpi_operation *o,
                       const struct gw__mpi_extent *e, size_t count)
 {

@@ -33,7 +33,7 @@ struct gw__mpi_comm *gw__mpi_take(const struct gw__mpi_call *call, bool later)
     return c;
 }
 
-/* A probe for a message that nobody sends. On the communicator of this process
+/* A probe for a message that no rank sends. On the communicator of this process
  * alone, MPICH would not look at the others. */
 static void let_mpi_progress(void)
 {

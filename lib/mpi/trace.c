@@ -126,7 +126,7 @@ struct gw_sink *gw__mpi_trace_sink(void)
 
 /* ---- the table ---- */
 
-static void print_row(enum gw__mpi_kind kind, unsigned size)
+static void print_size(enum gw__mpi_kind kind, unsigned size)
 {
     const struct trace_row *row = &trace.rows[kind][size];
     const struct gw_call *call = &row->largest;
@@ -165,7 +165,7 @@ static void print_table(void)
     for (unsigned kind = 0; kind < GW__MPI_KIND_COUNT; kind++)
         for (unsigned size = 0; size < SIZES; size++)
             if (trace.rows[kind][size].calls)
-                print_row((enum gw__mpi_kind)kind, size);
+                print_size((enum gw__mpi_kind)kind, size);
     for (unsigned kind = 0; kind < GW__MPI_KIND_COUNT; kind++)
         print_falls((enum gw__mpi_kind)kind);
 }

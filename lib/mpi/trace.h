@@ -12,8 +12,8 @@
 /* Why a call falls through: name, text. */
 #define GW__MPI_REASONS(X)                                                     \
     X(GW__MPI_NO_COMMUNICATOR,                                                 \
-      "one of the first calls on a communicator, or one rank, two groups, or " \
-      "ranks that cannot be connected")                                        \
+      "one of the first calls on a communicator, or one rank, two groups, "    \
+      "ranks that cannot be connected, or GRADWIRE_MPI=0")                     \
     X(GW__MPI_INVALID, "arguments for which the MPI has an error")             \
     X(GW__MPI_NO_REDUCTION,                                                    \
       "an operation of the user on a type with gaps, or later")

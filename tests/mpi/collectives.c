@@ -13,6 +13,9 @@
 #include "mpi_test.h"
 
 #include <complex.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 
 enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 
@@ -37,6 +40,10 @@ static void complete(MPI_Request *request)
 #if MPI_VERSION >= 4
 #define START_PERSISTENT(name, ...)                                            \
     MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
+enum { HAS_PERSISTENT = 1 };
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define START_PERSISTENT(name, ...)                                            \
+    MPIX_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
 enum { HAS_PERSISTENT = 1 };
 #else
 #define START_PERSISTENT(name, ...) (void)0
@@ -152,16 +159,8 @@ static bool allows(const struct type *type, MPI_Op op)
 {
     bool number = op == MPI_SUM || op == MPI_PROD;
     bool order = op == MPI_MAX || op == MPI_MIN;
-    switch (type->class) {
-    case INTEGER:
-        return true;
-    case FLOATING:
-        return number || order;
-    case COMPLEX:
-        return number;
-    default:
-        return false;
-    }
+    return type->class == INTEGER || (type->class >= FLOATING && number) ||
+           (type->class == FLOATING && order);
 }
 
 /* ---- values ---- */
@@ -171,7 +170,6 @@ static long value_of(int rank, int i)
     return (rank + i) % 5 + 1;
 }
 
-/* Products stay within 8 bits: only the first three ranks are not 1. */
 static long reduced(MPI_Op op, int from, int ranks, int i)
 {
     long sum = value_of(from, i);

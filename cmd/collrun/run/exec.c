@@ -76,8 +76,8 @@ static void translate(const struct launched *launched)
 /* ---- programs of MPI: gradwire-mpi(7) ---- */
 
 /* Writes the path of a file that is installed with this program. */
-static bool find_beside(const char *folder, const char *name,
-                        char path[PATH_MAX])
+static bool find_installed(const char *folder, const char *name,
+                           char path[PATH_MAX])
 {
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -102,7 +102,7 @@ static int missing(const char *name)
 static int become_mpirun(int count, char **program)
 {
     char path[PATH_MAX], number[16];
-    if (!find_beside("", "gradwire-mpirun", path))
+    if (!find_installed("", "gradwire-mpirun", path))
         return missing("gradwire-mpirun");
     char **words = calloc((size_t)count + 4, sizeof *words);
     if (!words)
@@ -125,8 +125,8 @@ static int become_mpirun(int count, char **program)
 static int become_mpi_rank(const char *library, char **program)
 {
     char path[PATH_MAX];
-    if (!find_beside("", library, path) &&
-        !find_beside("../lib/", library, path))
+    if (!find_installed("", library, path) &&
+        !find_installed("../lib/", library, path))
         return missing(library);
     setenv("LD_PRELOAD", path, 1);
     execvp(program[0], program);

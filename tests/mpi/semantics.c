@@ -6,7 +6,7 @@
  * error codes. It knows nothing of gradwire, but Open MPI 4.1 alone fails if a
  * communicator is freed while a call is pending.
  *
- *     mpirun -n RANKS rules [COMMUNICATORS CALLS]
+ *     mpirun -n RANKS semantics [COMMUNICATORS CALLS]
  */
 #include "mpi_test.h"
 
@@ -136,10 +136,10 @@ static void test_permuted(void)
 /* ---- operations ---- */
 
 /* 2 by 2 matrices: not commutative. */
-static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
+static void multiply(void *in, void *sum, int *count, MPI_Datatype *type)
 {
     const long *a = in;
-    long *b = inout;
+    long *b = sum;
     (void)type;
     for (int i = 0; i < *count; i++, a += 4, b += 4) {
         long c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3],
@@ -441,5 +441,5 @@ int main(int argc, char **argv)
     if (argc > 1)
         test_live_communicators();
     test_growth(argc > 2 ? atol(argv[2]) : 0);
-    return end_test("rules");
+    return end_test("semantics");
 }
