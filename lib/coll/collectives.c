@@ -90,6 +90,30 @@ enum gw_err gw_reduce_scatter(struct gw_comm *comm, const void *in, void *out,
     return gw_run(comm, &call);
 }
 
+enum gw_err gw_scan(struct gw_comm *comm, const void *in, void *out,
+                    size_t count, enum gw_dtype type, enum gw_redop op)
+{
+    struct gw_call call = {.collective = GW_SCAN,
+                           .in = in,
+                           .out = out,
+                           .count = count,
+                           .type = type,
+                           .op = op};
+    return gw_run(comm, &call);
+}
+
+enum gw_err gw_exscan(struct gw_comm *comm, const void *in, void *out,
+                      size_t count, enum gw_dtype type, enum gw_redop op)
+{
+    struct gw_call call = {.collective = GW_EXSCAN,
+                           .in = in,
+                           .out = out,
+                           .count = count,
+                           .type = type,
+                           .op = op};
+    return gw_run(comm, &call);
+}
+
 enum gw_err gw_alltoall(struct gw_comm *comm, const void *in, void *out,
                         size_t count, enum gw_dtype type)
 {

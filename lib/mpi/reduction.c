@@ -42,8 +42,7 @@ static bool is_regular(const struct gw__mpi_call *call, int ranks)
 static bool find_native(const struct gw__mpi_call *call, int ranks,
                         struct gw__mpi_reduction *found)
 {
-    bool scans = call->kind == GW__MPI_SCAN || call->kind == GW__MPI_EXSCAN;
-    return !scans && !wants_rank_order() && is_regular(call, ranks) &&
+    return !wants_rank_order() && is_regular(call, ranks) &&
            gw__mpi_reduction_find(call->recv.type, call->op, found);
 }
 
@@ -56,6 +55,10 @@ static enum gw_collective collective_of(enum gw__mpi_kind kind)
         return GW_REDUCE;
     case GW__MPI_ALLREDUCE:
         return GW_ALLREDUCE;
+    case GW__MPI_SCAN:
+        return GW_SCAN;
+    case GW__MPI_EXSCAN:
+        return GW_EXSCAN;
     default:
         return GW_REDUCE_SCATTER;
     }

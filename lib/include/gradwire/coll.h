@@ -148,7 +148,7 @@ GW_API void gw_comm_counters_reset(struct gw_comm *comm);
 #define GW_IN_PLACE ((const void *)-1)
 
 /* One collective call. `count` is in elements: of the whole buffer for
- * broadcast, reduce and all-reduce; of one block for gather, scatter,
+ * broadcast, reduce, all-reduce and scans; of one block for gather, scatter,
  * all-gather, reduce-scatter and all-to-all. In a broadcast the root's data is
  * in `in` (in `out` with GW_IN_PLACE), and `in` of the other ranks is ignored.
  *
@@ -230,6 +230,16 @@ GW_API GW_MUST_CHECK enum gw_err gw_allgather(struct gw_comm *comm,
 GW_API GW_MUST_CHECK enum gw_err
 gw_reduce_scatter(struct gw_comm *comm, const void *in, void *out, size_t count,
                   enum gw_dtype type, enum gw_redop op);
+/* Reduces `count` elements of ranks 0 to r to each rank r. */
+GW_API GW_MUST_CHECK enum gw_err gw_scan(struct gw_comm *comm, const void *in,
+                                         void *out, size_t count,
+                                         enum gw_dtype type, enum gw_redop op);
+/* Reduces `count` elements of ranks 0 to r-1 to each rank r. Rank 0 has no
+ * result: its `out` may be NULL. */
+GW_API GW_MUST_CHECK enum gw_err gw_exscan(struct gw_comm *comm, const void *in,
+                                           void *out, size_t count,
+                                           enum gw_dtype type,
+                                           enum gw_redop op);
 /* Sends one block of `count` elements from each rank to each rank. */
 GW_API GW_MUST_CHECK enum gw_err gw_alltoall(struct gw_comm *comm,
                                              const void *in, void *out,
