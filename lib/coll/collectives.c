@@ -3,6 +3,7 @@
  * The collectives as functions: each one fills a struct gw_call and runs it.
  */
 #include <gradwire/coll.h>
+#include <gradwire/scan.h>
 
 enum gw_err gw_broadcast(struct gw_comm *comm, const void *in, void *out,
                          size_t count, enum gw_dtype type, unsigned root)

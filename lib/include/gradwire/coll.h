@@ -230,16 +230,6 @@ GW_API GW_MUST_CHECK enum gw_err gw_allgather(struct gw_comm *comm,
 GW_API GW_MUST_CHECK enum gw_err
 gw_reduce_scatter(struct gw_comm *comm, const void *in, void *out, size_t count,
                   enum gw_dtype type, enum gw_redop op);
-/* Reduces `count` elements of ranks 0 to r to each rank r. */
-GW_API GW_MUST_CHECK enum gw_err gw_scan(struct gw_comm *comm, const void *in,
-                                         void *out, size_t count,
-                                         enum gw_dtype type, enum gw_redop op);
-/* Reduces `count` elements of ranks 0 to r-1 to each rank r. Rank 0 has no
- * result: its `out` may be NULL. */
-GW_API GW_MUST_CHECK enum gw_err gw_exscan(struct gw_comm *comm, const void *in,
-                                           void *out, size_t count,
-                                           enum gw_dtype type,
-                                           enum gw_redop op);
 /* Sends one block of `count` elements from each rank to each rank. */
 GW_API GW_MUST_CHECK enum gw_err gw_alltoall(struct gw_comm *comm,
                                              const void *in, void *out,
