@@ -278,6 +278,11 @@ check-arm64:
 check-mpi: all
 	@.ci/deps check mpi || true
 	@B=$(B) CC="$(CC)" bats tests/cli/place.bats
+# The headers may have just been installed, so make starts again.
+#: check-mpi-programs run HPCC, LAMMPS, mpi4py and others with the MPI face (RANKS="2 3 4 8")
+.PHONY: check-mpi-programs
+check-mpi-programs:
+	+@.ci/deps programs || true; $(MAKE) --no-print-directory all && tests/mpi/check.sh $(B)
 #: check-net         test hosts in network namespaces: cuts, dead hosts, slow racks
 #: check-slurm       test under Slurm on such hosts
 #: check-k8s         check the manifests for Kubernetes against its schema
