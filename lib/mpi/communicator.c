@@ -196,7 +196,7 @@ static bool connect_ranks(struct gw__mpi_comm *c)
         .key_file = getenv("GRADWIRE_KEY"),
         .interface = getenv("GW_INTERFACE"),
         .insecure = getenv("GW_INSECURE") != NULL,
-        .events = gw__mpi_trace_sink(),
+        .events = c->mpi == MPI_COMM_WORLD ? gw__mpi_trace_sink() : NULL,
     };
     if (gw_comm_create(&config, &c->comm, &why))
         gw__mpi_trace_note(why.text);

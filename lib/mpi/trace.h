@@ -34,7 +34,8 @@ void gw__mpi_trace_fall(const struct gw__mpi_call *call,
                         enum gw__mpi_reason reason);
 /* Prints a sentence, with a trace. */
 void gw__mpi_trace_note(const char *sentence);
-/* Returns the sink of the events of this process, or NULL. */
+/* Returns the sink of the events of this process, or NULL. They are those of
+ * MPI_COMM_WORLD: ranks and numbers of ops have a meaning in one communicator. */
 struct gw_sink *gw__mpi_trace_sink(void);
 /* Prints the table, and closes the events. */
 void gw__mpi_trace_fini(void);
