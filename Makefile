@@ -76,8 +76,9 @@ BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 LIB_A := $(B)/libgradwire.a
 LIB_SO := $(B)/libgradwire.so.$(SOVERSION).0.0
-MPI_SO := $(MPIS:%=$(B)/libgradwire-mpi-%.so)
-MPI_ALL := $(MPI_SO) $(if $(MPIS),$(B)/gradwire-mpirun)
+MPI_SRC := $(sort $(wildcard lib/mpi/*.c))
+MPI_SO := $(if $(MPI_SRC),$(MPIS:%=$(B)/libgradwire-mpi-%.so))
+MPI_ALL := $(MPI_SO) $(if $(MPI_SO),$(B)/gradwire-mpirun)
 
 # One short line per command. V=1 prints whole commands.
 say = $(if $(V),,@echo "  $(1)  $(2)"; )
@@ -109,12 +110,11 @@ $(LIB_SO): $(LIB_OBJ) $(B)/link.stamp $(sort $(dir $(LIB_SRC)))
 
 # The MPI face, once per MPI: handles differ. Each contains a hidden copy of
 # the library, so that a program may use another one.
-MPI_SRC := $(sort $(wildcard lib/mpi/*.c))
 define MPI_FACE
 $(B)/mpi-$(1)/%.o: lib/mpi/%.c $(B)/compile.stamp
 	@mkdir -p $$(@D)
 	$$(call say,cc,$$< ($(1)))$$(COMPILE) $($(2)_CFLAGS) -MMD -MP -c -o $$@ $$<
-$(B)/libgradwire-mpi-$(1).so: $(MPI_SRC:lib/mpi/%.c=$(B)/mpi-$(1)/%.o) $(LIB_A) $(B)/link.stamp lib/mpi
+$(B)/libgradwire-mpi-$(1).so: $(MPI_SRC:lib/mpi/%.c=$(B)/mpi-$(1)/%.o) $(LIB_A) $(B)/link.stamp $(sort $(dir $(MPI_SRC)))
 	$$(link) -shared -Wl,--exclude-libs,ALL $($(2)_LIBS) $(LIB_LIBS)
 endef
 $(eval $(call MPI_FACE,openmpi,OPENMPI))
