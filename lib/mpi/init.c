@@ -2,6 +2,10 @@
  *
  * The beginning and the end. The communicator of all ranks is made at once, so
  * that a program whose collectives on it are all non-blocking is taken, too.
+ *
+ * Closing a communicator of the library waits for ranks that must still read
+ * from this one. They may first need a message that the MPI has not yet sent.
+ * So a barrier of the MPI comes before the end.
  */
 #include "communicator.h"
 #include "pending.h"
@@ -26,8 +30,24 @@ GW_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     return begin(PMPI_Init_thread(argc, argv, required, provided));
 }
 
-/* MPI_Finalize may wait for the other ranks, so that all of them have left the
- * last call before memory is given back. */
+static void synchronize(MPI_Comm comm)
+{
+    if (gw__mpi_comm_find(comm, false))
+        PMPI_Barrier(comm);
+}
+
+GW_API int MPI_Comm_free(MPI_Comm *comm)
+{
+    synchronize(*comm);
+    return PMPI_Comm_free(comm);
+}
+
+GW_API int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+    synchronize(*comm);
+    return PMPI_Comm_disconnect(comm);
+}
+
 GW_API int MPI_Finalize(void)
 {
     gw__mpi_pending_fini();

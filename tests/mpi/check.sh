@@ -4,7 +4,8 @@
 # check.sh BUILD: unmodified MPI programs with their collectives on gradwire, by
 # RANKS="2 3 4 8" ranks:
 #
-#   collectives, semantics   the C programs of this folder, both MPIs
+#   collectives, semantics, communicators
+#                            the C programs of this folder, both MPIs
 #   numpy_collectives.py     mpi4py against NumPy, 1 to 8 ranks
 #   hpcc                     HPC Challenge: all of its own checks
 #   lmp                      LAMMPS, melt.in and salt.in: its output, without and
@@ -53,16 +54,17 @@ c_programs() {
         echo "skipped $1: its headers are not installed"
         return
     fi
-    for program in collectives semantics; do
+    for program in collectives semantics communicators; do
         "mpicc.$1" -O1 -o "$program.$1" "$here/$program.c" -pthread
     done
     for n in $ranks; do
         passes "$1" "$n" collectives "./collectives.$1" 0 1 1000 40000
-        passes "$1" "$n" "semantics, 200 communicators" "./semantics.$1" 200 20000
+        passes "$1" "$n" semantics "./semantics.$1"
+        passes "$1" "$n" "200 communicators" "./communicators.$1" 200 20000
         GRADWIRE_MPI_ORDER=rank passes "$1" "$n" "collectives in rank order" \
             "./collectives.$1" 1000
     done
-    passes "$1" 2 "semantics, 1000 communicators, 10^6 calls" "./semantics.$1" 1000 1000000
+    passes "$1" 2 "1000 communicators, 10^6 calls" "./communicators.$1" 1000 1000000
 }
 
 python_programs() {

@@ -33,6 +33,12 @@ failed(const char *format, ...)
     va_end(list);
 }
 
+static inline void expect(bool right, const char *what)
+{
+    if (!right)
+        failed("%s", what);
+}
+
 static inline void begin_test(int *argc, char ***argv)
 {
     int provided;
