@@ -432,7 +432,6 @@ INSTALLED = $(call to,$(TOOLS:%=$(B)/%),$(PREFIX)/bin,755) \
 	$(call to,$(wildcard lib/python/gradwire/*.py lib/python/gradwire/py.typed),$(PYTHONDIR)/gradwire,644) \
 	$(call to,$(wildcard lib/python/gradwire/torch/*.py),$(PYTHONDIR)/gradwire/torch,644) \
 	$(call to,$(wildcard $(B)/torch/_torch.so),$(PYTHONDIR)/gradwire/torch,755) \
-	$(call to,$(wildcard $(B)/torch/_torch.so),$(PYTHONDIR)/gradwire/torch,755) \
 	$(call to,$(TOOLS:%=$(B)/completion/%),$(SHARE)/bash-completion/completions,644) \
 	$(call to,$(wildcard labs/plans/*.plan labs/plans/*.pipe),$(SHARE)/gradwire/plans,644) \
 	$(call to,$(wildcard labs/nets/*.net),$(SHARE)/gradwire/nets,644) \

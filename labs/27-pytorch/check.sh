@@ -8,7 +8,7 @@ set -eu
 . "$LAB_LIB/steps.sh"
 LAB_TIMEOUT=${LAB_TIMEOUT:-120}
 
-export STORE="$LAB_OUT" CAP_MB
+export CAP_MB
 say "hook.py, 20 steps with it, compared with 20 steps without:"
 for ranks in $((2 + SEED % 2)) $((3 - SEED % 2)); do
     measure "hook.$ranks" collrun exec -n "$ranks" --no-pin "$PYTHON" "$LAB/side.py" \

@@ -8,7 +8,7 @@ set -eu
 . "$LAB_LIB/steps.sh"
 LAB_TIMEOUT=${LAB_TIMEOUT:-120}
 
-export STORE="$LAB_OUT" CAP_MB
+export CAP_MB
 side=$LAB/side.py
 
 say "20 steps with DDP, $P ranks. bucket_us is the time of a bucket in the middle, and" \

@@ -6,7 +6,7 @@
     side.py hook FILE         trains twice, without and with the hook of FILE
 
 Rank 0 prints what it found; with `-o jsonl`, as a line of JSON. The ranks find each
-other by a file in the folder $STORE.
+other as those of gradwire.init do.
 """
 
 import importlib.util
@@ -124,11 +124,9 @@ def with_hook(path):
 def main():
     what, operand = sys.argv[1:3]
     torch.set_num_threads(1)
-    rank, size = int(os.environ.get("GW_RANK", 0)), int(os.environ.get("GW_SIZE", 1))
-    store = distributed.FileStore(os.path.join(os.environ["STORE"], f"{os.getppid()}"), size)
-    distributed.init_process_group("gradwire" if what == "hook" else operand, store=store,
-                                   rank=rank, world_size=size)
+    gradwire.torch.init_process_group("gradwire" if what == "hook" else operand)
     found = {"train": train, "kill": kill, "hook": with_hook}[what](operand)
+    rank = distributed.get_rank()
     if rank == 0 and "jsonl" in sys.argv:
         print(json.dumps(found, separators=(",", ":")), flush=True)
     elif rank == 0:

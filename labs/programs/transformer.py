@@ -4,6 +4,8 @@
     python3 transformer.py                             alone
     ringctl up 4 exec python3 transformer.py           four processes
     ringctl kill 2; ringctl add; ringtop               while it trains
+    collrun exec -n 3 python3 transformer.py --reproducible
+                                                       the same bits with any number
 
 It reads the pages of the labs, or --text FILE. Node 0 of the ring prints the loss, and at
 the end what the model writes. --log FILE keeps a line of JSON for each step, with the
@@ -15,6 +17,7 @@ of a small network, and scores of the next letter.
 """
 
 import argparse
+import hashlib
 import json
 import math
 import time
@@ -39,6 +42,9 @@ def arguments():
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--rate", type=float, default=3e-3)
     parser.add_argument("--count", action="store_true", help="print the parameters, and end")
+    parser.add_argument("--steps", type=int, default=100, help="with --reproducible")
+    parser.add_argument("--reproducible", action="store_true",
+                        help="the ranks share each batch, and their number changes no bit")
     parser.add_argument("--log", help="a file; each node adds its number to the name")
     return parser.parse_args()
 
@@ -162,6 +168,32 @@ class Log:
                   f"members: loss {training.loss:.3f}", flush=True)
 
 
+def loss_of(model, letters, following):
+    return functional.cross_entropy(model(letters).flatten(0, 1), following.flatten())
+
+
+def train_reproducibly(model, optimizer, data, options):
+    """All ranks draw the same batches. Each computes the gradients of its sequences one by
+    one, so that no bit of them depends on the other ranks."""
+    gradwire.torch.init_process_group()
+    rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    gradients = gradwire.torch.Reproducible(model.parameters())
+    draw = torch.Generator().manual_seed(1)
+    for _ in range(options.steps):
+        batch = torch.randint(len(data), (options.batch,), generator=draw)
+        for i in batch[rank::size].tolist():
+            letters, following = data[i]
+            loss_of(model, letters[None], following[None]).backward()
+            gradients.add()
+        gradients.reduce()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    if rank == 0:
+        bits = torch.cat([p.detach().flatten() for p in model.parameters()]).numpy().tobytes()
+        print(f"{options.steps} steps of {options.batch} sequences, {size} rank{'s' * (size > 1)}: digest",
+              hashlib.blake2b(bits, digest_size=8).hexdigest(), flush=True)
+
+
 def main():
     options = arguments()
     torch.set_num_threads(1)
@@ -173,12 +205,14 @@ def main():
         return
 
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.rate)
+    if options.reproducible:
+        train_reproducibly(model, optimizer, data, options)
+        return
+
     training = gradwire.torch.Elastic(model, optimizer, data, batch=options.batch,
                                       epochs=options.epochs, on_step=Log(options))
     for letters, following in training:
-        scores = model(letters)
-        loss = functional.cross_entropy(scores.flatten(0, 1), following.flatten())
-        training.step(loss)
+        training.step(loss_of(model, letters, following))
 
     print(f"node {training.node}: step {training.steps}, {training.samples} sequences, "
           f"{training.lost} lost, {training.doubled} doubled, state of {training.state_bytes} "

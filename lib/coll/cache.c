@@ -93,6 +93,31 @@ static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
     return GW_OK; /* gw_plan_make refuses unknown names */
 }
 
+/* The bytes of all blocks, on which all ranks agree. */
+static size_t total_bytes(const struct gw_comm *comm,
+                          const struct gw_call *call)
+{
+    size_t blocks = call->collective == GW_ALLREDUCE ? 1 : comm->size;
+    return typical_count(comm, call) * blocks * gw_dtype_size(call->type);
+}
+
+struct gw_call gw__call_for_hosts(const struct gw_comm *comm,
+                                  const struct gw_call *call)
+{
+    static const size_t least_bytes = 64 << 10;
+    struct gw_call chosen = *call;
+    bool fits = call->collective == GW_ALLREDUCE ||
+                call->collective == GW_ALLGATHER ||
+                call->collective == GW_REDUCE_SCATTER;
+    if (fits && comm->wire->host_ranks && !call->plan && !call->algo &&
+        !call->segments && !call->group &&
+        total_bytes(comm, call) >= least_bytes) {
+        chosen.algo = "hierarchical";
+        chosen.group = comm->wire->host_ranks;
+    }
+    return chosen;
+}
+
 static enum gw_err copy_plan(const struct gw_plan *plan, struct gw_plan **copy,
                              struct gw_error *why)
 {

@@ -204,6 +204,11 @@ size_t gw__bytes_in(const struct gw_comm *comm, const struct gw_call *call);
 size_t gw__bytes_out(const struct gw_comm *comm, const struct gw_call *call);
 void gw__call_sign(const struct gw_call *call, unsigned ranks, int algo,
                    struct gw__signature *signature);
+/* The call with the hierarchical algorithm, if nothing else was named, the
+ * ranks are on several hosts alike, and the buffer is so large that the bytes
+ * between the hosts matter; else a copy. */
+struct gw_call gw__call_for_hosts(const struct gw_comm *comm,
+                                  const struct gw_call *call);
 /* "allreduce(1024 f32 sum, ring)" */
 void gw__call_describe(const struct gw__signature *signature, char *text,
                        size_t room);

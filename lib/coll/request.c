@@ -216,11 +216,12 @@ enum gw_err gw_start(struct gw_comm *comm, const struct gw_call *call,
         return comm->error.code;
     if (gw__call_check(comm, call, &why))
         return gw__call_refuse(comm, &why, call);
-    if (gw__program_for(comm, call, &program, &algo, &why))
+    struct gw_call chosen = gw__call_for_hosts(comm, call);
+    if (gw__program_for(comm, &chosen, &program, &algo, &why))
         return gw__call_refuse(comm, &why, call);
-    gw__call_sign(call, comm->size, algo, &signature);
+    gw__call_sign(&chosen, comm->size, algo, &signature);
     gw__history_keep(comm, comm->next_op, &signature);
-    struct gw__opening opening = {.call = call,
+    struct gw__opening opening = {.call = &chosen,
                                   .program = program,
                                   .signature = &signature,
                                   .op = comm->next_op++};

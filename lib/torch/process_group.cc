@@ -4,6 +4,8 @@
  */
 #include "process_group.h"
 
+#include "shared_memory.h"
+
 #include <pybind11/chrono.h>
 #include <torch/extension.h>
 
@@ -198,5 +200,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module)
                py::arg("rank"), py::arg("size"), py::arg("timeout"));
     module.def("bytes_sent", &gradwire::bytes_sent,
                py::call_guard<py::gil_scoped_release>(), py::arg("group"));
+    module.def("share_memory", &gradwire::share_memory, py::arg("on"));
     module.def("close_all", &gradwire::close_all_lanes);
 }

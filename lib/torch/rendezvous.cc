@@ -6,8 +6,13 @@
 
 #include "tensors.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sstream>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +50,30 @@ bool share_host(const Place &place)
     return true;
 }
 
+/* A port of this address that is free at the moment. */
+static uint16_t find_port(const char *host)
+{
+    struct addrinfo hints = {}, *found = nullptr;
+    struct sockaddr_in6 address = {}; /* or sockaddr_in: the port's place is
+                                         the same */
+    socklen_t bytes = sizeof address;
+    hints.ai_socktype = SOCK_STREAM;
+    int error = getaddrinfo(host, nullptr, &hints, &found);
+    TORCH_CHECK(!error, "gradwire: GW_INTERFACE=", host, ": ",
+                gai_strerror(error));
+    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool bound = fd >= 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+                 getsockname(fd, reinterpret_cast<struct sockaddr *>(&address),
+                             &bytes) == 0;
+    int reason = errno;
+    freeaddrinfo(found);
+    if (fd >= 0)
+        close(fd);
+    TORCH_CHECK(bound, "gradwire: GW_INTERFACE=", host, ": ", strerror(reason),
+                "; give an address of this host");
+    return ntohs(address.sin6_port);
+}
+
 /* Rank 0 draws an endpoint, and the others read it from the store. */
 std::string agree_endpoint(const Place &place, const char *lane, bool one_host)
 {
@@ -61,8 +90,7 @@ std::string agree_endpoint(const Place &place, const char *lane, bool one_host)
             endpoint << "ipc://@gradwire-torch-" << std::hex
                      << gw_rng_next(&rng);
         else
-            endpoint << "tcp://" << address << ":"
-                     << 20000 + gw_rng_below(&rng, 40000);
+            endpoint << "tcp://" << address << ":" << find_port(address);
         place.store->set(key, as_bytes(endpoint.str()));
         return endpoint.str();
     }

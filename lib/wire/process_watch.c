@@ -25,17 +25,22 @@ struct gw__process_watch_entry {
     struct gw__process_watch_id id;
 };
 
-/* Hash of the kernel's boot id and the pid namespace. */
-static uint64_t host_id(void)
+/* Hash of the kernel's boot id and a namespace; 0: unknown. */
+static uint64_t namespace_id(const char *path)
 {
     char boot[64];
-    struct stat pids;
+    struct stat space;
     if (!gw__process_watch_read("/proc/sys/kernel/random/boot_id", boot,
                                 sizeof boot) ||
-        stat("/proc/self/ns/pid", &pids) != 0)
+        stat(path, &space) != 0)
         return 0;
-    uint64_t numbers[2] = {pids.st_dev, pids.st_ino};
+    uint64_t numbers[2] = {space.st_dev, space.st_ino};
     return gw_hash(numbers, sizeof numbers, gw_hash(boot, strlen(boot), 0));
+}
+
+uint64_t gw__process_watch_network(void)
+{
+    return namespace_id("/proc/self/ns/net");
 }
 
 static bool process_has_ended(const struct gw__process_watch_id *id)
@@ -50,7 +55,7 @@ void gw__process_watch_self(struct gw__process_watch_id *id)
     unsigned long long start = 0;
     *id = (struct gw__process_watch_id){.pid = (uint32_t)getpid()};
     if (gw__process_watch_stat(id->pid, &state, &start))
-        id->host = host_id();
+        id->host = namespace_id("/proc/self/ns/pid");
     id->start = start;
 }
 

@@ -30,6 +30,10 @@ struct gw__process_watch {
 /* This process at this moment; a forked child is another one. */
 void gw__process_watch_self(struct gw__process_watch_id *id);
 
+/* Names the network namespace of this process on this host. Processes with the
+ * same one reach each other's abstract Unix sockets. 0: unknown. */
+uint64_t gw__process_watch_network(void);
+
 /* Room for ranks 0 to capacity - 1. A zeroed watch may be passed to fini. */
 GW_MUST_CHECK enum gw_err
 gw__process_watch_init(struct gw__process_watch *watch, unsigned capacity,

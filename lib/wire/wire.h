@@ -142,6 +142,9 @@ struct gw__wire {
     /* A slice was released that may have been overwritten, since its sender had
      * failed or closed: `check` returns which and why. */
     bool read_raced;
+    /* Set by `connect`: the ranks per host, if several hosts have the same
+     * number, and the ranks of each follow one another; else 0. */
+    unsigned host_ranks;
     /* The longest wait of `close` for peers that still need data of this rank.
      * 0: they need none any more. gw__wire_open sets it to the time after which
      * a call without progress fails: a peer that gets no CPU is late, not

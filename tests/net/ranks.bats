@@ -60,6 +60,23 @@ collrun_ranks() {
     done
 }
 
+# Is a rank of h0 connected with another one of h0 by a Unix socket?
+near_ranks_are_connected() {
+    # shellcheck disable=SC2016 # the expressions are awk's
+    netlab exec h0 awk '$6 == "03" && $8 ~ /^@gradwire-/ { n++ }
+        END { exit !n }' /proc/net/unix
+}
+
+@test "ranks of one host use Unix sockets, and TCP to other hosts" {
+    collrun_ranks "h0 h0 h1 h1" bench allreduce \
+        --algo all --sizes 64,100K -i 100 -o jsonl
+    until_true 60 near_ranks_are_connected
+    end_ranks
+    [ "$statuses" = "0 0 0 0" ]
+    grep -q '"wrong":0,.*"wire":"tcp","ranks":4,' 0.out
+    run ! grep -q '"wrong":[1-9]' 0.out
+}
+
 # Microseconds of the fastest op, as measured.
 measured() {
     collrun_ranks "$1" bench allreduce --algo ring --sizes 1M -i 3 -o jsonl

@@ -221,6 +221,8 @@ enum gw_err gw__socket_connect(struct gw__wire *wire,
     for (unsigned r = 0; r < wire->size && !err; r++)
         if (r != wire->rank)
             err = join_peer(s, r, &table[r], why);
+    if (!err)
+        gw__socket_find_hosts(s, table);
     if (!err && s->process_watch.fd >= 0 &&
         !gw__socket_listen_any(s, s->process_watch.fd))
         err = gw_fail_errno(why, "listening for the end of peers");

@@ -269,7 +269,8 @@ static bool is_needed(struct gw__socket *s, unsigned peer)
                                      MSG_DONTWAIT | MSG_TRUNC) > 0)
             link->discarded = true;
         needed |= lane->out.sent < lane->out.queued;
-        needed |= link->discarded && s->address.transport == GW__SOCKET_TCP &&
+        needed |= link->discarded &&
+                  link->address.transport == GW__SOCKET_TCP &&
                   ioctl(lane->fd, SIOCOUTQ, &left) == 0 && left > 0;
     }
     return needed;

@@ -71,16 +71,19 @@ static void probe_host(int fd)
 
 /* A Unix socket buffers a fixed amount of unread data, 208 KiB by default, and
  * wakes its writer when three quarters of it are free. TCP sizes its buffers
- * itself. */
+ * itself, up to several megabytes. Over a network it needs them. Inside a host
+ * less is faster, for the reader finds the data in the cache: an all-reduce of
+ * 4 MiB with 4 ranks takes 5.6 ms instead of 7.0. */
 static void prepare(int fd, const struct gw__socket_address *at)
 {
     enum { LOCAL_BYTES = 512 << 10 };
-    if (at->transport == GW__SOCKET_IPC) {
+    bool tcp = at->transport == GW__SOCKET_TCP;
+    bool local = !tcp || gw__is_loopback(at->host);
+    if (tcp)
+        set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (local)
         set_option(fd, SOL_SOCKET, SO_SNDBUF, LOCAL_BYTES);
-        return;
-    }
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    if (!gw__is_loopback(at->host))
+    else
         probe_host(fd);
 }
 
@@ -117,27 +120,37 @@ bool gw__socket_greeting_read(int fd, unsigned char *greeting,
 
 /* ---- the door ---- */
 
-enum gw_err gw__socket_door_open(struct gw__socket_door *door,
-                                 struct gw__socket_address *own,
-                                 struct gw_error *why)
+static enum gw_err listen_at(struct gw__socket_address *own, int *fd,
+                             struct gw_error *why)
 {
     union any_address address;
     socklen_t bytes = to_sockaddr(own, &address);
     const char *host = own->host[0] ? own->host : "a local name";
     if (!bytes)
         return gw_fail(why, GW_EUNREACH, "%s is not an address", host);
-    door->fd = socket(address.any.sa_family,
-                      SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (door->fd < 0)
+    *fd = socket(address.any.sa_family,
+                 SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (*fd < 0)
         return gw_fail_errno(why, "a socket to listen");
-    if (bind(door->fd, &address.any, bytes) != 0 ||
-        listen(door->fd, SOMAXCONN) != 0 ||
-        getsockname(door->fd, &address.any, &bytes) != 0)
+    if (bind(*fd, &address.any, bytes) != 0 || listen(*fd, SOMAXCONN) != 0 ||
+        getsockname(*fd, &address.any, &bytes) != 0)
         return gw_fail(why, GW_EUNREACH, "binding %s: %s", host,
                        strerror(errno));
     if (own->transport == GW__SOCKET_TCP) /* at the same offset as sin6_port */
         own->port = ntohs(address.four.sin_port);
     return GW_OK;
+}
+
+enum gw_err gw__socket_door_open(struct gw__socket_door *door,
+                                 struct gw__socket_address *own,
+                                 struct gw_error *why)
+{
+    struct gw__socket_address local = *own;
+    enum gw_err err = listen_at(own, &door->fd, why);
+    local.transport = GW__SOCKET_IPC;
+    if (!err && own->transport == GW__SOCKET_TCP)
+        err = listen_at(&local, &door->local_fd, why);
+    return err;
 }
 
 static void show_out(struct gw__socket_door *door, unsigned guest)
@@ -152,7 +165,9 @@ void gw__socket_door_close(struct gw__socket_door *door)
         show_out(door, door->count - 1);
     if (door->fd >= 0)
         close(door->fd);
-    door->fd = -1;
+    if (door->local_fd >= 0)
+        close(door->local_fd);
+    door->fd = door->local_fd = -1;
 }
 
 /* Room for one more guest. False: all places have guests that may still
@@ -167,14 +182,14 @@ static bool free_guest_slot(struct gw__socket_door *door)
     return door->count < GW__SOCKET_GUESTS;
 }
 
-static void accept_guests(struct gw__socket *s)
+static void accept_guests(struct gw__socket_door *door, int at,
+                          const struct gw__socket_address *own)
 {
-    struct gw__socket_door *door = &s->door;
     while (free_guest_slot(door)) {
-        int fd = accept4(door->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(at, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return;
-        prepare(fd, &s->address);
+        prepare(fd, own);
         door->guests[door->count++] =
             (struct gw__socket_guest){.fd = fd, .came_ns = gw_now_ns()};
     }
@@ -183,9 +198,13 @@ static void accept_guests(struct gw__socket *s)
 int gw__socket_door_admit(struct gw__socket *s, uint32_t *rank, uint32_t *lane)
 {
     struct gw__socket_door *door = &s->door;
+    struct gw__socket_address local = s->address;
+    local.transport = GW__SOCKET_IPC;
     if (door->fd < 0)
         return -1;
-    accept_guests(s);
+    accept_guests(door, door->fd, &s->address);
+    if (door->local_fd >= 0)
+        accept_guests(door, door->local_fd, &local);
     for (unsigned i = door->count; i-- > 0;) {
         struct gw__socket_guest *guest = &door->guests[i];
         bool open = gw__socket_greeting_read(guest->fd, guest->greeting,

@@ -37,12 +37,13 @@ enum {
 
 enum gw__socket_transport { GW__SOCKET_IPC = 1, GW__SOCKET_TCP };
 
-/* The address blob of a rank. Over ipc it listens at an abstract name derived
- * from `name`, over tcp at `host` and `port`. */
+/* The address blob of a rank. It listens at an abstract name derived from
+ * `name`, and over tcp also at `host` and `port`. */
 struct gw__socket_address {
     uint32_t magic;
     uint8_t transport, lanes, secured, zero;
     struct gw__process_watch_id process;
+    uint64_t network;                          /* its namespace; 0: unknown */
     uint64_t name;                             /* random */
     unsigned char token[GW__TOKEN_BYTES];      /* random */
     unsigned char salt[GW__SOCKET_SALT_BYTES]; /* random; of its key */

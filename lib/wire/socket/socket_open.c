@@ -46,6 +46,7 @@ static enum gw_err make_address(struct gw__socket *s, struct gw_error *why)
     address->lanes = (uint8_t)s->lanes;
     address->size = (uint16_t)s->wire.size;
     gw__process_watch_self(&address->process);
+    address->network = gw__process_watch_network();
     if (!fill_random(&address->name, sizeof address->name) ||
         !fill_random(address->token, sizeof address->token) ||
         !fill_random(address->salt, sizeof address->salt))
@@ -66,7 +67,7 @@ static enum gw_err take_key(struct gw__socket *s, const char *key_file,
 
 static enum gw_err reserve_files(struct gw__socket *s, struct gw_error *why)
 {
-    enum { A_WIRE = 4, A_PEER = 2 }; /* epoll set, watch, door; notes, pidfd */
+    enum { A_WIRE = 5, A_PEER = 2 }; /* epoll set, watch, doors; notes, pidfd */
     unsigned peers = s->wire.size - 1;
     unsigned need =
         A_WIRE + peers * (A_PEER + s->lanes) + (peers ? GW__SOCKET_GUESTS : 0);
@@ -157,7 +158,9 @@ static enum gw_err listen_for_higher(struct gw__socket *s,
         memcpy(address->host, bare, length);
     }
     enum gw_err err = gw__socket_door_open(&s->door, address, why);
-    if (!err && !gw__socket_listen_any(s, s->door.fd))
+    if (!err && (!gw__socket_listen_any(s, s->door.fd) ||
+                 (s->door.local_fd >= 0 &&
+                  !gw__socket_listen_any(s, s->door.local_fd))))
         err = gw_fail_errno(why, "listening to the door");
     return err;
 }
@@ -198,7 +201,8 @@ enum gw_err gw__socket_open(const struct gw_comm_config *config,
     *wire = NULL;
     if (!s)
         return gw_fail(why, GW_ENOMEM, "%s wire", config->wire);
-    s->epoll_fd = s->process_watch.fd = s->door.fd = -1;
+    s->epoll_fd = s->process_watch.fd = -1;
+    s->door.fd = s->door.local_fd = -1;
     s->wire.ops = ipc ? &ipc_ops : &tcp_ops;
     s->wire.rank = config->rank;
     s->wire.size = config->size;

@@ -7,6 +7,7 @@
  *   socket_address.c  the address as bytes; reads that of a peer
  *   socket_door.c     listens, and admits the connections of members
  *   socket_connect.c  connects the peers
+ *   socket_hosts.c    which peers are on this host
  *   socket_frame.h    the frames on a connection, as bytes
  *   socket_out.c      sends slices
  *   socket_in.c       receives slices
@@ -18,6 +19,10 @@
  * so that waiting data do not delay a note. Slice k of a link uses lane k mod
  * lanes, so both ends know the order. The flow control is that of the kernel: a
  * slice counts as sent when the kernel has all of it.
+ *
+ * Over tcp, ranks of one host use Unix sockets if other ranks are on other
+ * hosts (socket_hosts.c). If all are on one host they use TCP, as the name
+ * says.
  *
  * The key of a cluster seals all of it (seal.h). Nothing depends on ZeroMQ, but
  * the addresses are exchanged through it, sealed as well.
@@ -136,7 +141,8 @@ struct gw__socket_link {
 /* Listens for the connections of higher ranks. Guests are those whose greeting
  * is incomplete. */
 struct gw__socket_door {
-    int fd; /* -1: none */
+    int fd;       /* -1: none */
+    int local_fd; /* tcp: of ranks on the same host; -1: none */
     struct gw__socket_guest {
         int fd;
         unsigned received;
@@ -184,7 +190,8 @@ gw__socket_address_seal(const struct gw__socket_address *address,
 
 /* ---- socket_door.c ---- */
 
-/* Listens at the address `own`, and sets its port. */
+/* Listens at the address `own`, and sets its port; over tcp also at its local
+ * name. */
 GW_MUST_CHECK enum gw_err gw__socket_door_open(struct gw__socket_door *door,
                                                struct gw__socket_address *own,
                                                struct gw_error *why);
@@ -198,6 +205,13 @@ int gw__socket_dial(const struct gw__socket_address *address);
 /* Reads on. False: the connection has ended or failed. */
 bool gw__socket_greeting_read(int fd, unsigned char *greeting,
                               unsigned *received);
+
+/* ---- socket_hosts.c ---- */
+
+/* Over tcp, when all addresses are known: which peers are connected by Unix
+ * sockets; and sets wire.host_ranks. */
+void gw__socket_find_hosts(struct gw__socket *s,
+                           const struct gw__address *table);
 
 /* ---- socket_out.c ---- */
 

@@ -5,6 +5,8 @@ embeddings on parameter servers (Embedding).
     import gradwire.torch
     torch.distributed.init_process_group("gradwire")
 
+or gradwire.torch.init_process_group(), which finds the ranks of `collrun exec`, too.
+
 Collectives, point-to-point messages, subgroups, DistributedDataParallel and the
 monitored barrier work as with Gloo, on CPU tensors. Ranks on one host use shared
 memory. $GW_WIRE forces a wire; between hosts $GW_INTERFACE is the address of this
@@ -13,48 +15,26 @@ host, and $GRADWIRE_KEY a key file (gradwire-coll(3)).
 A rank that is lost, late, or calls something else is a RuntimeError on all ranks,
 which names the rank, the operation and the number of the call.
 
-gradwire.torch.hooks has communication hooks that compress gradients.
+DistributedDataParallel of this module is that of torch with gradient buckets in shared
+memory. gradwire.torch.hooks has communication hooks that compress gradients, and Reproducible
+makes gradients whose bits do not depend on the number of ranks.
 """
 
-import atexit
-import os
-from functools import lru_cache
-from importlib.machinery import ExtensionFileLoader
-from importlib.util import module_from_spec, spec_from_file_location
-
-import torch  # the libraries that the extension needs
+import torch
 from torch import distributed
 from torch.distributed import distributed_c10d
 
-from .. import _library  # noqa: F401  libgradwire.so, before the extension
+from ._extension import extension
 from .elastic import Elastic  # noqa: F401
 from .embedding import Embedding  # noqa: F401
-
-
-@lru_cache()
-def _load_extension():
-    """$GRADWIRE_TORCH, or the file in the same folder, or the one that `make torch` has
-    built with $GRADWIRE_LIBRARY."""
-    path = os.path.join(os.path.dirname(__file__), "_torch.so")
-    built = os.path.join(os.path.dirname(os.environ.get("GRADWIRE_LIBRARY", "")), "torch/_torch.so")
-    if not os.path.exists(path) and os.path.exists(built):
-        path = built
-    path = os.environ.get("GRADWIRE_TORCH", path)
-    if not os.path.exists(path):
-        raise ImportError(
-            f"gradwire.torch: no {path}; build it for torch {torch.__version__} "
-            "with `make torch`"
-        )
-    spec = spec_from_file_location("_torch", path, loader=ExtensionFileLoader("_torch", path))
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    atexit.register(module.close_all)
-    return module
+from .launch import init_process_group  # noqa: F401
+from .parallel import DistributedDataParallel, shared_memory  # noqa: F401
+from .reproducible import Reproducible  # noqa: F401
 
 
 def _create(store, rank, size, timeout):
     """The extension is loaded here: Elastic and Embedding need none."""
-    return _load_extension().create(store, rank, size, timeout)
+    return extension().create(store, rank, size, timeout)
 
 
 _other_barrier = distributed.monitored_barrier
@@ -78,7 +58,7 @@ def bytes_sent(group=None):
     group = group or distributed.group.WORLD
     if _HAS_DEVICES:
         group = group._get_backend(torch.device("cpu"))
-    return _load_extension().bytes_sent(group)
+    return extension().bytes_sent(group)
 
 
 # From 2.0 on a process group has one backend per kind of device.
