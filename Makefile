@@ -469,7 +469,8 @@ install: all $(B)/gradwire.pc $(B)/installed.sed $(TOOLS:%=$(B)/completion/%)
 	@$(LAB_TEXTS) | xargs sed -i -f $(B)/installed.sed
 	@test -n "$(DESTDIR)" || ldconfig 2>/dev/null || true
 uninstall:
-	rm -f $(addprefix $(DESTDIR),$(foreach f,$(INSTALLED),$(call field,2,$(f))) $(SO_LINKS) $(LAB_LINKS))
+	rm -f $(addprefix $(DESTDIR),$(foreach f,$(INSTALLED),$(call field,2,$(f))) $(SO_LINKS) $(LAB_LINKS) \
+		$(PREFIX)/bin/gradwire-mpirun $(foreach m,openmpi mpich,$(LIBDIR)/libgradwire-mpi-$(m).so))
 	-@$(LAB_FILES) | (cd $(DESTDIR)$(LABS) && xargs rm -f)
 	-@rm -rf $(DESTDIR)$(PYTHONDIR)/gradwire
 	-@find $(DESTDIR)$(PREFIX)/include/gradwire $(DESTDIR)$(SHARE)/gradwire -depth -type d -empty -delete
