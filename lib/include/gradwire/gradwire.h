@@ -21,8 +21,8 @@
 #include <gradwire/ps_env.h>
 #include <gradwire/reducer.h>
 #include <gradwire/request.h>
-#include <gradwire/scan.h>
 #include <gradwire/ring.h>
+#include <gradwire/scan.h>
 #include <gradwire/suspicion.h>
 #include <gradwire/topology.h>
 #include <gradwire/train.h>
