@@ -126,6 +126,34 @@ END
     [[ $output = *"rank 1"*"allreduce(1 i32, sum"* ]]
 }
 
+@test "MPI_Abort ends with its status, and a rank that dies is named" {
+    command -v mpicc.openmpi >which.txt || skip "openmpi is not installed, with its headers"
+    cat >ends.c <<'END'
+#include <mpi.h>
+#include <signal.h>
+int main(int argc, char **argv)
+{
+    int rank, in = 1, out;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1 && argc > 1)
+        raise(SIGKILL);
+    if (rank == 1)
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+END
+    mpicc.openmpi -o "$BATS_FILE_TMPDIR/ends.openmpi" ends.c
+    run with openmpi 2 ends
+    [ "$status" -eq 3 ]
+    run with openmpi 2 ends killed
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output = *"MPI_Allreduce: "*"rank 1"*"died"* || $output = *"signal 9"* ]]
+}
+
 @test "a wrong option of gradwire-mpirun, and a missing program, are errors" {
     [ -e "$BUILD/gradwire-mpirun" ] || skip "no MPI is installed, with its headers"
     run -64 "$BUILD/gradwire-mpirun"
