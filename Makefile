@@ -62,7 +62,7 @@ $(eval $(call STAMP,link,$(CC) $(LDFLAGS) $(TOOL_LIBS) $(UNIT_LIBS)))
 # search by z3.
 VERBS_NONE := lib/wire/verbs/verbs_none.c
 VERBS_SRC := $(filter-out $(VERBS_NONE),$(wildcard lib/wire/verbs/verbs_*.c))
-LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
+LIB_SRC := $(sort $(filter-out lib/mpi/%.c $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
 	lib/wire/$(if $(SEAL_LIB),seal_none,seal).c \
 	lib/sim/synthesis/$(if $(Z3_PC),steps_none,steps_z3).c, \
 	$(wildcard $(addsuffix /*.c,lib/* lib/*/* lib/*/*/*))))
@@ -78,13 +78,16 @@ BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 LIB_A := $(B)/libgradwire.a
 LIB_SO := $(B)/libgradwire.so.$(SOVERSION).0.0
+MPI_SRC := $(sort $(wildcard lib/mpi/*.c))
+MPI_SO := $(if $(MPI_SRC),$(MPIS:%=$(B)/libgradwire-mpi-%.so))
+MPI_ALL := $(MPI_SO) $(if $(MPI_SO),$(B)/gradwire-mpirun)
 
 # One short line per command. V=1 prints whole commands.
 say = $(if $(V),,@echo "  $(1)  $(2)"; )
 
 # `make help` prints the lines that start with "#: ".
 #: all               build the library and the tools in build/ (B=DIR: in DIR)
-all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%)
+all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%) $(MPI_ALL)
 
 $(B)/%.o: %.c $(B)/compile.stamp
 	@mkdir -p $(@D)
@@ -106,6 +109,20 @@ $(LIB_SO): $(LIB_OBJ) $(B)/link.stamp $(sort $(dir $(LIB_SRC)))
 	$(link) -shared -Wl,-soname,libgradwire.so.$(SOVERSION) $(LIB_LIBS)
 	@ln -sf $(@F) $(B)/libgradwire.so.$(SOVERSION)
 	@ln -sf $(@F) $(B)/libgradwire.so
+
+# The MPI face, once per MPI: handles differ. Each contains a hidden copy of
+# the library, so that a program may use another one.
+define MPI_FACE
+$(B)/mpi-$(1)/%.o: lib/mpi/%.c $(B)/compile.stamp
+	@mkdir -p $$(@D)
+	$$(call say,cc,$$< ($(1)))$$(COMPILE) $($(2)_CFLAGS) -MMD -MP -c -o $$@ $$<
+$(B)/libgradwire-mpi-$(1).so: $(MPI_SRC:lib/mpi/%.c=$(B)/mpi-$(1)/%.o) $(LIB_A) $(B)/link.stamp $(sort $(dir $(MPI_SRC)))
+	$$(link) -shared -Wl,--exclude-libs,ALL $($(2)_LIBS) $(LIB_LIBS)
+endef
+$(eval $(call MPI_FACE,openmpi,OPENMPI))
+$(eval $(call MPI_FACE,mpich,MPICH))
+$(B)/gradwire-mpirun: lib/mpi/gradwire-mpirun
+	@install -D -m 755 $< $@
 
 # A tool is its main.o and an archive of the rest, which the unit tests use too.
 # cmd/run has no main: the tools that start runs share it. cmd/simcluster has one
@@ -263,6 +280,11 @@ check-arm64:
 check-mpi: all
 	@.ci/deps check mpi || true
 	@B=$(B) CC="$(CC)" bats tests/cli/place.bats
+# The headers may have just been installed, so make starts again.
+#: check-mpi-programs run HPCC, LAMMPS, mpi4py and others with the MPI face (RANKS="2 3 4 8")
+.PHONY: check-mpi-programs
+check-mpi-programs:
+	+@.ci/deps programs || true; $(MAKE) --no-print-directory all && tests/mpi/check.sh $(B)
 #: check-net         test hosts in network namespaces: cuts, dead hosts, slow racks
 #: check-slurm       test under Slurm on such hosts
 #: check-k8s         check the manifests for Kubernetes against its schema
@@ -404,7 +426,8 @@ PYTHONDIR ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(shell python3
 # from=to=mode
 to = $(foreach f,$(1),$(f)=$(2)/$(notdir $(f))=$(3))
 INSTALLED = $(call to,$(TOOLS:%=$(B)/%),$(PREFIX)/bin,755) \
-	$(call to,$(LIB_A),$(LIBDIR),644) $(call to,$(LIB_SO),$(LIBDIR),755) \
+	$(call to,$(LIB_A),$(LIBDIR),644) $(call to,$(LIB_SO) $(MPI_SO),$(LIBDIR),755) \
+	$(call to,$(filter %mpirun,$(MPI_ALL)),$(PREFIX)/bin,755) \
 	$(call to,$(B)/gradwire.pc,$(LIBDIR)/pkgconfig,644) \
 	$(call to,$(wildcard lib/include/gradwire/*.h),$(PREFIX)/include/gradwire,644) \
 	$(foreach s,1 3 5 7,$(call to,$(wildcard man/*.$(s)),$(SHARE)/man/man$(s),644)) \
@@ -448,7 +471,8 @@ install: all $(B)/gradwire.pc $(B)/installed.sed $(TOOLS:%=$(B)/completion/%)
 	@$(LAB_TEXTS) | xargs sed -i -f $(B)/installed.sed
 	@test -n "$(DESTDIR)" || ldconfig 2>/dev/null || true
 uninstall:
-	rm -f $(addprefix $(DESTDIR),$(foreach f,$(INSTALLED),$(call field,2,$(f))) $(SO_LINKS) $(LAB_LINKS))
+	rm -f $(addprefix $(DESTDIR),$(foreach f,$(INSTALLED),$(call field,2,$(f))) $(SO_LINKS) $(LAB_LINKS) \
+		$(PREFIX)/bin/gradwire-mpirun $(foreach m,openmpi mpich,$(LIBDIR)/libgradwire-mpi-$(m).so))
 	-@$(LAB_FILES) | (cd $(DESTDIR)$(LABS) && xargs rm -f)
 	-@rm -rf $(DESTDIR)$(PYTHONDIR)/gradwire
 	-@find $(DESTDIR)$(PREFIX)/include/gradwire $(DESTDIR)$(SHARE)/gradwire -depth -type d -empty -delete

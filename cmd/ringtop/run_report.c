@@ -31,7 +31,7 @@ static void put_rank(struct output *output, const struct state *s, unsigned r)
     const struct op *op = state_op(s);
     int64_t complete = 0;
     for (unsigned c = 0; op && c < state_chunks(s); c++)
-        complete += op_complete(op, op_copy(op, r, c));
+        complete += op_complete(op, r, op_copy(op, r, c));
     const union value row[FIELDS] = {
         {.integer = r},
         {.text = rank_condition_name(state_condition(s, r))},

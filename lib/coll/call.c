@@ -131,6 +131,8 @@ size_t gw__bytes_in(const struct gw_comm *comm, const struct gw_call *call)
         break;
     case GW_REDUCE:
     case GW_ALLREDUCE:
+    case GW_SCAN:
+    case GW_EXSCAN:
         elems = call->count;
         break;
     case GW_GATHER:
@@ -161,7 +163,11 @@ size_t gw__bytes_out(const struct gw_comm *comm, const struct gw_call *call)
             is_root(comm, call) && !call->out && !in_place ? 0 : call->count;
         break;
     case GW_ALLREDUCE:
+    case GW_SCAN:
         elems = call->count;
+        break;
+    case GW_EXSCAN:
+        elems = comm->rank > 0 || in_place ? call->count : 0;
         break;
     case GW_REDUCE:
         elems = is_root(comm, call) || in_place ? call->count : 0;
@@ -209,6 +215,12 @@ static enum gw_err check_kind(const struct gw_comm *comm,
         return gw_fail(why, GW_EINVAL,
                        "the reduction %s does not support the type %s",
                        gw_redop_name(call->op), gw_dtype_name(call->type));
+    bool scans = call->collective == GW_SCAN || call->collective == GW_EXSCAN;
+    if (scans && call->op == GW_AVG)
+        return gw_fail(why, GW_EINVAL,
+                       "%s does not support avg, because each rank has another "
+                       "number of inputs; use sum",
+                       gw_collective_name(call->collective));
     bool v = call->collective == GW_GATHER || call->collective == GW_SCATTER ||
              call->collective == GW_ALLGATHER ||
              call->collective == GW_ALLTOALL;

@@ -3,6 +3,7 @@
  * The collectives as functions: each one fills a struct gw_call and runs it.
  */
 #include <gradwire/coll.h>
+#include <gradwire/scan.h>
 
 enum gw_err gw_broadcast(struct gw_comm *comm, const void *in, void *out,
                          size_t count, enum gw_dtype type, unsigned root)
@@ -82,6 +83,30 @@ enum gw_err gw_reduce_scatter(struct gw_comm *comm, const void *in, void *out,
                               enum gw_redop op)
 {
     struct gw_call call = {.collective = GW_REDUCE_SCATTER,
+                           .in = in,
+                           .out = out,
+                           .count = count,
+                           .type = type,
+                           .op = op};
+    return gw_run(comm, &call);
+}
+
+enum gw_err gw_scan(struct gw_comm *comm, const void *in, void *out,
+                    size_t count, enum gw_dtype type, enum gw_redop op)
+{
+    struct gw_call call = {.collective = GW_SCAN,
+                           .in = in,
+                           .out = out,
+                           .count = count,
+                           .type = type,
+                           .op = op};
+    return gw_run(comm, &call);
+}
+
+enum gw_err gw_exscan(struct gw_comm *comm, const void *in, void *out,
+                      size_t count, enum gw_dtype type, enum gw_redop op)
+{
+    struct gw_call call = {.collective = GW_EXSCAN,
                            .in = in,
                            .out = out,
                            .count = count,

@@ -203,6 +203,9 @@ static enum gw_err idle(struct gw_comm *comm, bool sleep, bool overlaps)
         return err;
     uint64_t most_ns = overlaps ? OTHERS_NS : comm->stop ? STOP_NS : SLEEP_NS;
     uint64_t nap_ns = comm->timeout_ns / 8;
+    uint64_t limit_ns = comm->config.sleep_us * 1000ULL;
+    if (limit_ns && limit_ns < nap_ns)
+        nap_ns = limit_ns;
     if (sleep)
         comm->wire->ops->wait(comm->wire, nap_ns < most_ns ? nap_ns : most_ns);
     return GW_OK;

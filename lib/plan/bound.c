@@ -8,10 +8,11 @@
  *     rounds        ceil(log2 p): informed ranks at most double per round
  *     n             bytes of the buffer; of all ranks' blocks together for
  *                   gather, scatter, all-gather, reduce-scatter, all-to-all
- *     bytes         broadcast, reduce  n
+ *     bytes         broadcast, reduce, scans  n
  *                   all-reduce         2 (p-1)/p n
  *                   the others         (p-1)/p n
  *     bytes reduced reduce, reduce-scatter, all-reduce  (p-1)/p n
+ *                   scan, exclusive scan of 3 ranks or more  n
  *
  * Each term is a bound of its own; an algorithm need not reach all at once.
  */
@@ -43,6 +44,13 @@ double gw_bound_us(enum gw_collective collective, unsigned ranks, size_t count,
     case GW_ALLREDUCE:
         sent = 2 * (p - 1) / p * one;
         reduced = (p - 1) / p * one;
+        break;
+    case GW_SCAN:
+        sent = reduced = one;
+        break;
+    case GW_EXSCAN:
+        sent = one;
+        reduced = ranks > 2 ? one : 0;
         break;
     case GW_REDUCE_SCATTER:
         sent = reduced = (p - 1) * one;

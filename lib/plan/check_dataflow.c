@@ -84,7 +84,7 @@ static bool check_promise(struct play *p, unsigned rank, unsigned chunk)
     uint32_t row = gw__row(p->plan, rank, 0);
     touch(p, row, chunk);
     const uint64_t *set = gw__sets_before(&p->sets, row);
-    if (gw__sets_is_full(&p->sets, set))
+    if (gw__sets_is_full(&p->sets, p->plan, rank, set))
         return true;
     struct gw__finding short_of = {.fault = GW_FAULT_INCOMPLETE,
                                    .step = p->plan->steps,
@@ -94,7 +94,8 @@ static bool check_promise(struct play *p, unsigned rank, unsigned chunk)
     return false;
 }
 
-/* A chunk is promised to one rank (its block's, the root) or to all ranks. */
+/* A chunk is promised to one rank (its block's, the root) or to all ranks but
+ * the first of an exclusive scan. */
 static void check_promises(struct play *p, unsigned chunk)
 {
     const struct gw_plan *plan = p->plan;
@@ -110,7 +111,8 @@ static void check_promises(struct play *p, unsigned chunk)
         break;
     default:
         for (unsigned rank = 0; rank < plan->ranks; rank++)
-            if (!check_promise(p, rank, chunk))
+            if (gw_plan_wants(plan, rank, chunk) &&
+                !check_promise(p, rank, chunk))
                 return;
     }
 }

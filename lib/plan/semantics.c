@@ -19,6 +19,8 @@ static const char *const names[GW_COLLECTIVES] = {
     [GW_REDUCE_SCATTER] = "reduce_scatter",
     [GW_ALLTOALL] = "alltoall",
     [GW_BARRIER] = "barrier",
+    [GW_SCAN] = "scan",
+    [GW_EXSCAN] = "exscan",
 };
 
 const char *gw_collective_name(enum gw_collective collective)
@@ -38,13 +40,15 @@ enum gw_err gw_collective_parse(const char *name,
     return gw_fail(
         why, GW_EINVAL,
         "\"%s\" is not a collective; use allreduce, allgather, alltoall, "
-        "reduce_scatter, broadcast, reduce, gather, scatter or barrier",
+        "reduce_scatter, broadcast, reduce, gather, scatter, scan, exscan or "
+        "barrier",
         name);
 }
 
 bool gw_collective_reduces(enum gw_collective c)
 {
-    return c == GW_REDUCE || c == GW_ALLREDUCE || c == GW_REDUCE_SCATTER;
+    return c == GW_REDUCE || c == GW_ALLREDUCE || c == GW_REDUCE_SCATTER ||
+           c == GW_SCAN || c == GW_EXSCAN;
 }
 
 bool gw_collective_rooted(enum gw_collective c)
@@ -107,6 +111,8 @@ bool gw_plan_wants(const struct gw_plan *plan, unsigned rank, unsigned chunk)
         return gw_plan_block(plan, chunk) == rank;
     case GW_ALLTOALL:
         return gw_plan_block(plan, chunk) % plan->ranks == rank;
+    case GW_EXSCAN:
+        return rank > 0;
     default:
         return true;
     }

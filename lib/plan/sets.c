@@ -159,23 +159,52 @@ bool gw__sets_has(const uint64_t *set, unsigned member)
     return set[member / 64] >> member % 64 & 1;
 }
 
-bool gw__sets_is_full(const struct gw__sets *sets, const uint64_t *set)
+/* The number of members of the set required of `rank`: the first of all. */
+static unsigned wanted_of(const struct gw__sets *sets,
+                          const struct gw_plan *plan, unsigned rank)
+{
+    if (plan->collective == GW_SCAN)
+        return rank + 1;
+    return plan->collective == GW_EXSCAN ? rank : sets->members;
+}
+
+static bool is_wanted(const struct gw__sets *sets, const struct gw_plan *plan,
+                      unsigned rank, unsigned member)
+{
+    return sets->start ? sets->start->full >> member % 64 & 1
+                       : member < wanted_of(sets, plan, rank);
+}
+
+bool gw__sets_is_full(const struct gw__sets *sets, const struct gw_plan *plan,
+                      unsigned rank, const uint64_t *set)
 {
     if (sets->start)
         return set[0] == sets->start->full;
-    return gw__sets_count(sets, set) == sets->members;
+    unsigned wanted = wanted_of(sets, plan, rank);
+    if (gw__sets_count(sets, set) != wanted)
+        return false;
+    for (unsigned m = 0; wanted < sets->members && m < wanted; m++)
+        if (!gw__sets_has(set, m))
+            return false;
+    return true;
 }
 
-void gw__sets_lacking(const struct gw__sets *sets, const uint64_t *set,
-                      uint64_t *out)
+void gw__sets_lacking(const struct gw__sets *sets, const struct gw_plan *plan,
+                      unsigned rank, const uint64_t *set, uint64_t *out)
 {
-    for (unsigned w = 0; w < sets->words; w++)
-        out[w] = 0;
+    memset(out, 0, sets->words * sizeof *out);
     for (unsigned m = 0; m < sets->members; m++)
-        if (!gw__sets_has(set, m))
+        if (is_wanted(sets, plan, rank, m) && !gw__sets_has(set, m))
             out[m / 64] |= (uint64_t)1 << m % 64;
-    if (sets->start)
-        out[0] &= sets->start->full;
+}
+
+void gw__sets_excess(const struct gw__sets *sets, const struct gw_plan *plan,
+                     unsigned rank, const uint64_t *set, uint64_t *out)
+{
+    memset(out, 0, sets->words * sizeof *out);
+    for (unsigned m = 0; m < sets->members; m++)
+        if (!is_wanted(sets, plan, rank, m) && gw__sets_has(set, m))
+            out[m / 64] |= (uint64_t)1 << m % 64;
 }
 
 void gw__sets_text(const struct gw__sets *sets, const uint64_t *set, char *out,

@@ -10,6 +10,7 @@
 #   shm-malloc ...        the same with memory of malloc
 #   shm-bytes ...         the same with elements of one byte
 #   openmpi, openmpi-tcp, mpich, gloo     peers
+#   face-openmpi, face-mpich              the same programs on gradwire-mpi(7)
 #   ideal                 the yardstick
 #   start-shm             also with ipc and tcp
 #   ps-shm, ps-ipc, ps-tcp, pslite
@@ -205,6 +206,14 @@ measure() {
             --mca btl tcp,self -np "$ranks"
         ;;
     mpich) mpi mpich mpirun.mpich -np "$ranks" ;;
+    face-openmpi)
+        mpi openmpi mpirun.openmpi --allow-run-as-root --oversubscribe -np "$ranks" \
+            -x "LD_PRELOAD=$(realpath "$build")/libgradwire-mpi-openmpi.so"
+        ;;
+    face-mpich)
+        mpi mpich mpirun.mpich -np "$ranks" \
+            -genv LD_PRELOAD "$(realpath "$build")/libgradwire-mpi-mpich.so"
+        ;;
     gloo) gloo ;;
     start-*) start "${who#start-}" ;;
     ps-*) server "${who#ps-}" ;;

@@ -149,7 +149,7 @@ def test_a_closed_communicator_says_so():
 
 def test_help_is_a_manual_page():
     for name in ("broadcast reduce allreduce gather scatter allgather reduce_scatter alltoall barrier "
-                 "gatherv scatterv allgatherv alltoallv send recv split").split():
+                 "scan exscan gatherv scatterv allgatherv alltoallv send recv split").split():
         function = getattr(gradwire, name)
         assert "self" not in inspect.signature(function).parameters
         assert len(function.__doc__) > 100

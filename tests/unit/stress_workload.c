@@ -80,6 +80,8 @@ void workload_draw(struct workload *workload, unsigned ranks,
     call->type = (enum gw_dtype)gw_rng_below(rng, GW_DTYPE_COUNT);
     if (gw_collective_reduces(call->collective))
         call->op = draw_op(call->type, rng);
+    if (call->collective >= GW_SCAN && call->op == GW_AVG)
+        call->op = GW_MIN;
     if (gw_collective_rooted(call->collective))
         call->root = (unsigned)gw_rng_below(rng, ranks);
     if (call->collective != GW_BARRIER)
@@ -217,6 +219,10 @@ void workload_results(const struct workload *workload, unsigned rank,
     case GW_ALLTOALL:
         add_blocks(workload, rank, true, segments);
         break;
+    case GW_EXSCAN:
+        if (rank > 0)
+            add(segments, 0, workload->call.count, 0);
+        break;
     case GW_SCATTER:
         add_own(workload, rank, in_place && root, segments);
         break;
@@ -279,11 +285,12 @@ static int64_t value(const struct workload *workload, unsigned rank,
     }
 }
 
-static int64_t reduced(const struct workload *workload, unsigned block,
-                       size_t i)
+/* The reduction of the first `ranks` inputs. */
+static int64_t reduced(const struct workload *workload, unsigned ranks,
+                       unsigned block, size_t i)
 {
     int64_t sum = value(workload, 0, block, i);
-    for (unsigned r = 1; r < workload->ranks; r++)
+    for (unsigned r = 1; r < ranks; r++)
         sum =
             reduce_whole(workload->call.op, sum, value(workload, r, block, i));
     if (workload->call.op != GW_AVG)
@@ -308,8 +315,12 @@ static int64_t expected(const struct workload *workload, unsigned rank,
         return value(workload, block, block, i);
     case GW_ALLTOALL:
         return value(workload, block, rank, i);
+    case GW_SCAN:
+        return reduced(workload, rank + 1, block, i);
+    case GW_EXSCAN:
+        return reduced(workload, rank, block, i);
     default:
-        return reduced(workload, block, i);
+        return reduced(workload, workload->ranks, block, i);
     }
 }
 

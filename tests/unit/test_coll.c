@@ -88,6 +88,8 @@ static size_t result_elems(const struct workload *workload, unsigned ranks,
     switch (workload->call.collective) {
     case GW_BARRIER:
         return 0;
+    case GW_EXSCAN:
+        return rank > 0 ? workload->call.count : 0;
     case GW_REDUCE:
         return root ? workload->call.count : 0;
     case GW_GATHER:
@@ -125,6 +127,10 @@ static double expected(const struct workload *workload, unsigned ranks,
         return reduced(workload, ranks, rank * n + i);
     case GW_ALLTOALL:
         return (double)value(workload, (unsigned)(i / n), rank * n + i % n);
+    case GW_SCAN:
+        return reduced(workload, rank + 1, i);
+    case GW_EXSCAN:
+        return reduced(workload, rank, i);
     default:
         return reduced(workload, ranks, i);
     }
@@ -288,6 +294,9 @@ static void sweep(struct gw_comm *comm, void *context)
                 workload.call.op = turn % GW_LAND;
             if (workload.call.collective == GW_BARRIER)
                 workload.call.count = 0;
+            if (workload.call.collective >= GW_SCAN &&
+                workload.call.op == GW_AVG)
+                workload.call.op = GW_MAX;
             run_workload(comm, &workload);
         }
     }

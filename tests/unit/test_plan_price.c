@@ -235,6 +235,8 @@ START_TEST(bounds_follow_the_table)
         {GW_REDUCE_SCATTER, 1600, 1600},
         {GW_ALLTOALL, 1600, 0},
         {GW_BARRIER, 0, 0},
+        {GW_SCAN, 400, 400},
+        {GW_EXSCAN, 400, 400},
     };
     ck_assert_uint_eq(sizeof rows / sizeof *rows, GW_COLLECTIVES);
     for (size_t i = 0; i < GW_COLLECTIVES; i++) {

@@ -142,7 +142,7 @@ START_TEST(any_order_gives_the_same_matrix)
         feed(i, i + 1);
     for (unsigned r = 0; r < 4; r++)
         for (unsigned c = 0; c < 4; c++)
-            ck_assert_msg(op_complete(state_op(state), copy(r, c)),
+            ck_assert_msg(op_complete(state_op(state), r, copy(r, c)),
                           "seed %d: rank %u c%u has %u", _i, r, c,
                           copy(r, c).count);
     ck_assert_msg(state->inflights.count == 0, "seed %d", _i);
@@ -155,7 +155,7 @@ START_TEST(signs_of_a_ring)
     tape_op(&tape, plan, 1, 64);
     feed_step(0, 1);
     ck_assert_uint_eq(copy(1, 0).count, 2);
-    ck_assert(!op_complete(state_op(state), copy(1, 0)));
+    ck_assert(!op_complete(state_op(state), 1, copy(1, 0)));
     ck_assert_uint_eq(copy(0, 0).count, 1);
     ck_assert(sets_have(&state_op(state)->sets, 1, 0, 0));
     ck_assert(!sets_have(&state_op(state)->sets, 0, 0, 1));

@@ -128,7 +128,7 @@ START_TEST(excluded_work_is_redone)
     feed_all();
     ck_assert_uint_eq(count_of(0, 2), 1); /* from the input */
     ck_assert_uint_eq(count_of(1, 0), 2); /* kept */
-    ck_assert(op_complete(state_op(state), op_copy(state_op(state), 1, 0)));
+    ck_assert(op_complete(state_op(state), 1, op_copy(state_op(state), 1, 0)));
     apply(1, 0, 1, 0, 2, 1);
     apply(1, 0, 1, 0, 0, 0);
     apply(1, 0, 0, 1, 1, 1);

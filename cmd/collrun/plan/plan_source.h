@@ -21,8 +21,9 @@ struct plan_source {
 /* All algorithms' names, for completion; a test compares it with the list. */
 #define PLAN_ALGO_WORDS                                                        \
     "binomial|bruck|chain|circulant|direct|dissemination|double_tree|"         \
-    "gather_broadcast|hierarchical|linear|main_replica|neighbor|one_shot|"     \
-    "pairwise|partitioned|pat|rabenseifner|recursive_doubling|"                \
+    "gather_broadcast|hierarchical|hillis_steele|linear|main_replica|"         \
+    "neighbor|one_shot|pairwise|partitioned|pat|rabenseifner|recursive_"       \
+    "doubling|"                                                                \
     "recursive_halving|reduce_broadcast|reduce_scatter_root|ring|"             \
     "scatter_allgather|swing"
 

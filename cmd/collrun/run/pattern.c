@@ -49,7 +49,8 @@ static size_t input_count(const struct pattern *p, unsigned rank)
 static size_t result_count(const struct pattern *p, unsigned rank)
 {
     bool to_root = p->collective == GW_REDUCE || p->collective == GW_GATHER;
-    if (p->collective == GW_BARRIER || (to_root && rank != p->root))
+    if (p->collective == GW_BARRIER || (to_root && rank != p->root) ||
+        (p->collective == GW_EXSCAN && rank == 0))
         return 0;
     return wants_whole(p) ? p->count * p->ranks : p->count;
 }
@@ -165,6 +166,14 @@ void pattern_fill(const struct pattern *p, unsigned rank, void *in, void *out)
     repeat(&table, 0, input_count(p, rank), input);
 }
 
+/* The result of a rank is the reduction of so many ranks' inputs. */
+static unsigned reduced_ranks(const struct pattern *p, unsigned rank)
+{
+    if (p->collective == GW_SCAN)
+        return rank + 1;
+    return p->collective == GW_EXSCAN ? rank : p->ranks;
+}
+
 /* The result is one section of `table`, or a block of each rank. */
 static size_t result_wrong(const struct pattern *p, unsigned rank,
                            const unsigned char *result, size_t *first)
@@ -177,7 +186,7 @@ static size_t result_wrong(const struct pattern *p, unsigned rank,
     if (count == 0)
         return 0;
     if (gw_collective_reduces(p->collective))
-        values_reduced(p, &table);
+        values_reduced(p, reduced_ranks(p, rank), &table);
     else if (!from_each)
         values_of_rank(p, p->root, &table);
     if (!from_each)

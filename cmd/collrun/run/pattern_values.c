@@ -191,12 +191,13 @@ static int64_t finish_value(const struct pattern *p, int64_t v)
                                         : v / (int64_t)p->ranks;
 }
 
-void values_reduced(const struct pattern *p, struct values *table)
+void values_reduced(const struct pattern *p, unsigned ranks,
+                    struct values *table)
 {
     int64_t total[VALUES_PERIOD];
     struct streams s;
-    assert(p->ranks > 0);
-    for (unsigned rank = 0; rank < p->ranks; rank++) {
+    assert(ranks > 0);
+    for (unsigned rank = 0; rank < ranks; rank++) {
         streams_begin(&s, p, rank);
         for (unsigned i = 0; i < VALUES_PERIOD; i++) {
             int64_t v = value(p, &s, rank, i);

@@ -17,7 +17,7 @@ struct values {
 
 /* The input values of `rank`. */
 void values_of_rank(const struct pattern *, unsigned rank, struct values *);
-/* The reduction of all ranks' tables, element by element. */
-void values_reduced(const struct pattern *, struct values *);
+/* The reduction of the tables of the first `ranks` ranks, element by element. */
+void values_reduced(const struct pattern *, unsigned ranks, struct values *);
 
 #endif

@@ -61,7 +61,7 @@ static void draw_copy(const struct picture *p, const struct area *cell,
 {
     const struct op *op = state_op(p->state);
     struct copy copy = op_copy(op, rank, chunk);
-    bool complete = op_complete(op, copy);
+    bool complete = op_complete(op, rank, copy);
     bool new = fresh(p->state, op, rank, chunk);
     char text[24] = ".";
     if (copy.count > 0)

@@ -189,7 +189,7 @@ static void write_done(const struct picture *p, unsigned r, char *out,
         return;
     }
     for (unsigned c = 0; c < chunks; c++)
-        done += op_complete(op, op_copy(op, r, c));
+        done += op_complete(op, r, op_copy(op, r, c));
     snprintf(out, size, "%u/%u", done, chunks);
 }
 

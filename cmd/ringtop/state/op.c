@@ -164,9 +164,18 @@ struct copy op_copy(const struct op *op, unsigned rank, unsigned chunk)
     return (struct copy){.count = op_grows(op)};
 }
 
-bool op_complete(const struct op *op, struct copy copy)
+/* The number of contributors to the result of a rank. */
+static unsigned contributors_of(const struct op *op, unsigned rank)
 {
-    return copy.count > 0 && (!op_grows(op) || copy.count >= op->full);
+    if (op->collective == GW_SCAN)
+        return rank + 1;
+    return op->collective == GW_EXSCAN ? rank : op->full;
+}
+
+bool op_complete(const struct op *op, unsigned rank, struct copy copy)
+{
+    return copy.count > 0 &&
+           (!op_grows(op) || copy.count >= contributors_of(op, rank));
 }
 
 void op_kind(const struct op *op, char out[48])

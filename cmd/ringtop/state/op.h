@@ -58,7 +58,7 @@ bool op_over(const struct op *op);
 bool op_grows(const struct op *op);
 /* The copy of the chunk at the rank; zeros if unknown. */
 struct copy op_copy(const struct op *op, unsigned rank, unsigned chunk);
-bool op_complete(const struct op *op, struct copy copy);
+bool op_complete(const struct op *op, unsigned rank, struct copy copy);
 /* "allreduce 64K" */
 void op_kind(const struct op *op, char out[48]);
 void op_fini(struct op *op);

@@ -158,7 +158,10 @@ static double least_traffic(enum gw_collective collective, double ranks,
     case GW_REDUCE:
         return (ranks + 1) * bytes;
     case GW_ALLREDUCE:
+    case GW_SCAN:
         return 2 * ranks * bytes;
+    case GW_EXSCAN:
+        return 2 * (ranks - 1) * bytes;
     case GW_BROADCAST:
         return ranks * bytes;
     case GW_GATHER:

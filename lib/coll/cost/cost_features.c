@@ -216,6 +216,8 @@ static double set_bytes(const struct gw_plan *plan, double bytes)
     case GW_REDUCE:
         return (ranks + 1) * bytes;
     case GW_ALLREDUCE:
+    case GW_SCAN:
+    case GW_EXSCAN:
     case GW_GATHER:
     case GW_SCATTER:
         return 2 * ranks * bytes;

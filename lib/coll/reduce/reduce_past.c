@@ -64,6 +64,8 @@ static size_t bytes_of_all(const struct gw_comm *comm,
     case GW_BROADCAST:
     case GW_REDUCE:
         return larger * (comm->size + 1);
+    case GW_EXSCAN: /* rank 0 has no result */
+        return 2 * larger * comm->size;
     case GW_GATHER:
     case GW_SCATTER: /* a leaf has one of the blocks */
         return 2 * larger * (leaf ? comm->size : 1);

@@ -148,7 +148,7 @@ GW_API void gw_comm_counters_reset(struct gw_comm *comm);
 #define GW_IN_PLACE ((const void *)-1)
 
 /* One collective call. `count` is in elements: of the whole buffer for
- * broadcast, reduce and all-reduce; of one block for gather, scatter,
+ * broadcast, reduce, all-reduce and scans; of one block for gather, scatter,
  * all-gather, reduce-scatter and all-to-all. In a broadcast the root's data is
  * in `in` (in `out` with GW_IN_PLACE), and `in` of the other ranks is ignored.
  *

@@ -23,6 +23,7 @@
 #include <gradwire/reducer.h>
 #include <gradwire/request.h>
 #include <gradwire/ring.h>
+#include <gradwire/scan.h>
 #include <gradwire/suspicion.h>
 #include <gradwire/synthesis.h>
 #include <gradwire/topology.h>

@@ -9,7 +9,8 @@
  * lock-step: it follows data dependencies, slice by slice.
  *
  * How chunks map to buffers:
- *   broadcast, reduce, all-reduce     the buffer is cut into `chunks` parts
+ *   broadcast, reduce, all-reduce,    the buffer is cut into `chunks` parts
+ *   scan, exclusive scan
  *   gather, scatter, all-gather,      `chunks` = ranks x segments; chunk
  *   reduce-scatter                    b*segments + k is part k of block b
  *   all-to-all                        `chunks` = ranks x ranks; chunk
@@ -40,6 +41,8 @@ enum gw_collective {
     GW_REDUCE_SCATTER,
     GW_ALLTOALL,
     GW_BARRIER,
+    GW_SCAN,       /* rank r has the sum of ranks 0 to r */
+    GW_EXSCAN,     /* rank r has the sum of ranks 0 to r-1, rank 0 nothing */
     GW_COLLECTIVES /* number of collectives */
 };
 
@@ -51,8 +54,8 @@ GW_API const char *gw_collective_name(enum gw_collective collective);
 GW_API GW_MUST_CHECK enum gw_err
 gw_collective_parse(const char *name, enum gw_collective *collective,
                     struct gw_error *why);
-/* Returns whether a collective reduces: true for reduce, all-reduce and
- * reduce-scatter. */
+/* Returns whether a collective reduces: true for reduce, all-reduce,
+ * reduce-scatter, scan and exclusive scan. */
 GW_API bool gw_collective_reduces(enum gw_collective collective);
 /* Returns whether a collective has a root: true for broadcast, reduce, gather
  * and scatter. */
@@ -158,7 +161,7 @@ GW_API bool gw_plan_holds(const struct gw_plan *plan, unsigned rank,
 GW_API bool gw_plan_wants(const struct gw_plan *plan, unsigned rank,
                           unsigned chunk);
 /* Returns the block of a chunk. A plan has 1 block for broadcast, reduce,
- * all-reduce and barrier, ranks² blocks for all-to-all, otherwise ranks
+ * all-reduce, barrier and scans, ranks² blocks for all-to-all, otherwise ranks
  * blocks. */
 GW_API unsigned gw_plan_block(const struct gw_plan *plan, unsigned chunk);
 /* Returns the number of chunks of a block. */
@@ -289,8 +292,8 @@ GW_API unsigned gw_plan_trace_step(struct gw_plan_trace *trace);
  * (no value) to gw_plan_trace_full. */
 GW_API unsigned gw_plan_trace_count(const struct gw_plan_trace *trace,
                                     unsigned rank, unsigned chunk);
-/* Returns the number of contributors to a final value: ranks, or 1 without a
- * reduction. */
+/* Returns the largest number of contributors to a final value: ranks, or 1
+ * without a reduction. */
 GW_API unsigned gw_plan_trace_full(const struct gw_plan_trace *trace);
 /* Returns whether the value of `chunk` at `rank` contains `contributor`'s
  * data. */

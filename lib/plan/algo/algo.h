@@ -56,7 +56,14 @@
     X(alltoall_bruck)                                                          \
     X(alltoall_hierarchical)                                                   \
     X(barrier_direct)                                                          \
-    X(barrier_dissemination)
+    X(barrier_dissemination)                                                   \
+    X(scan_direct)                                                             \
+    X(scan_chain)                                                              \
+    X(scan_hillis_steele)                                                      \
+    X(scan_recursive_doubling)                                                 \
+    X(exscan_chain)                                                            \
+    X(exscan_hillis_steele)                                                    \
+    X(exscan_recursive_doubling)
 
 #define X(name) extern const struct gw_algo gw__algo_##name;
 GW__ALGOS(X)

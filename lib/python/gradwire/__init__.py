@@ -108,5 +108,6 @@ broadcast, reduce, allreduce, gather, scatter, allgather = map(
     _on_default, ("broadcast", "reduce", "allreduce", "gather", "scatter", "allgather"))
 reduce_scatter, alltoall, barrier, send, recv, split = map(
     _on_default, ("reduce_scatter", "alltoall", "barrier", "send", "recv", "split"))
+scan, exscan = map(_on_default, ("scan", "exscan"))
 gatherv, scatterv, allgatherv, alltoallv = map(
     _on_default, ("gatherv", "scatterv", "allgatherv", "alltoallv"))

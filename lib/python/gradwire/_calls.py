@@ -15,7 +15,7 @@ from .plan import Plan
 
 REDUCTIONS = "sum prod min max avg land lor band bor".split()
 COLLECTIVES = ("broadcast reduce allreduce gather scatter allgather "
-               "reduce_scatter alltoall barrier").split()
+               "reduce_scatter alltoall barrier scan exscan").split()
 _INTEGERS_ONLY = ("land", "lor", "band", "bor")
 
 

@@ -22,7 +22,7 @@ _WORDS = {
 _STRUCTS = """
 gw_error code:int text:char[512]
 gw_comm_config rank:unsigned size:unsigned rendezvous:text wire:text
-    connect_ms:unsigned timeout_ms:unsigned slice_bytes:size lanes:unsigned
+    connect_ms:unsigned timeout_ms:unsigned sleep_us:unsigned slice_bytes:size lanes:unsigned
     interface:text key_file:text insecure:bool no_windows:bool events:pointer
 gw_counters messages_sent:u64 messages_received:u64 bytes_sent:u64
     bytes_received:u64

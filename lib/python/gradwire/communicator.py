@@ -138,6 +138,41 @@ class Communicator(Handle):
         return self._collective("allreduce", memory, target, memory.count, out, op=op,
                                 algo=algo, wait=wait)
 
+    def scan(self, array: Any, op: str = "sum", out: Any = None, *, dtype: Any = None,
+             algo: Algo = None, wait: bool = True) -> Any:
+        """Reduces the arrays of ranks 0 to r, element by element, to each rank r.
+
+        Args:
+            array: the same shape on all ranks.
+            out:   that shape; `array` itself means in place.
+        Returns:
+            out.
+        """
+        memory = view(array, "array", dtype)
+        out, target = result(out, memory, memory.shape, dtype)
+        expect("out", target, memory.count)
+        return self._collective("scan", memory, target, memory.count, out, op=op, algo=algo,
+                                wait=wait)
+
+    def exscan(self, array: Any, op: str = "sum", out: Any = None, *, dtype: Any = None,
+               algo: Algo = None, wait: bool = True) -> Any:
+        """Reduces the arrays of ranks 0 to r-1, element by element, to each rank r.
+
+        Args:
+            array: the same shape on all ranks.
+            out:   that shape; `array` itself means in place; not used on rank 0.
+        Returns:
+            out, None on rank 0.
+        """
+        memory = view(array, "array", dtype)
+        if self.rank == 0:
+            return self._collective("exscan", memory, None, memory.count, None, op=op,
+                                    algo=algo, wait=wait)
+        out, target = result(out, memory, memory.shape, dtype)
+        expect("out", target, memory.count)
+        return self._collective("exscan", memory, target, memory.count, out, op=op, algo=algo,
+                                wait=wait)
+
     def gather(self, array: Any, root: int = 0, out: Any = None, *, dtype: Any = None,
                algo: Algo = None, wait: bool = True) -> Any:
         """Collects the array of each rank at the root.
@@ -426,7 +461,7 @@ class Communicator(Handle):
         known = memory or target
         if known:
             made.type = known.type
-        if name in ("reduce", "allreduce", "reduce_scatter"):
+        if name in ("reduce", "allreduce", "reduce_scatter", "scan", "exscan"):
             made.op = reduction(op, known)
         place_buffers(made, name, memory, target, self.rank, blocks)
         if blocks:

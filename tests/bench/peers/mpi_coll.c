@@ -62,6 +62,18 @@ static void scatter(struct peer *p)
                 MPI_COMM_WORLD);
 }
 
+static void scan(struct peer *p)
+{
+    MPI_Scan(p->in, p->out, (int)(p->bytes / sizeof(float)), MPI_FLOAT, MPI_SUM,
+             MPI_COMM_WORLD);
+}
+
+static void exclusive_scan(struct peer *p)
+{
+    MPI_Exscan(p->in, p->out, (int)(p->bytes / sizeof(float)), MPI_FLOAT,
+               MPI_SUM, MPI_COMM_WORLD);
+}
+
 static void barrier(struct peer *p)
 {
     (void)p;
@@ -87,6 +99,8 @@ static const struct {
     {"alltoall", all_to_all},
     {"gather", gather},
     {"scatter", scatter},
+    {"scan", scan},
+    {"exscan", exclusive_scan},
     {"barrier", barrier},
 };
 

@@ -100,6 +100,21 @@ def reductions(kind, op):
     same(mine[me], totals[me], "reduce_scatter in place", kind.name, op)
 
 
+def scans(kind, op):
+    numbers = kind.draw(N)
+    inputs = kind.encode(numbers)
+    until, before = (kind.encode(numbers[0]) if end == 1 else reduced(kind, op, numbers[:end])
+                     if end else None for end in (me + 1, me))
+    same(comm.scan(inputs[me], op, **kind.options), until, "scan", kind.name, op)
+    got = comm.exscan(inputs[me], op, **kind.options)
+    assert (got is None) == (me == 0)
+    if me > 0:
+        same(got, before, "exscan", kind.name, op)
+    mine = inputs[me].copy()
+    assert comm.scan(mine, op, mine, **kind.options) is mine
+    same(mine, until, "scan in place", kind.name, op)
+
+
 def movements(kind):
     o = kind.options
     inputs = kind.encode(kind.draw(N))
@@ -176,6 +191,8 @@ def several_at_once():
 for kind in map(Kind, TYPES):
     for op in filter(kind.allows, OPS):
         reductions(kind, op)
+        if op != "avg":
+            scans(kind, op)
     movements(kind)
     messages(kind)
 splits()

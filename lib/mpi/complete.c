@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The functions that complete requests. They let the library make progress
+ * while non-blocking collectives are pending, and the MPI does the rest: the
+ * handles are its own requests (see pending.h). A function that waits becomes a
+ * loop of the one that tests.
+ */
+#include "pending.h"
+
+#include <gradwire/base.h>
+
+#include <sched.h>
+#include <time.h>
+
+enum { TURNS_FAST = 2000, NAP_NS = 50000 };
+
+/* Another turn of a loop of tests. False: nothing is pending any more, and the
+ * MPI can wait by itself. */
+static bool turn(unsigned *turns, int *code)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+    if (!gw__mpi_is_pending())
+        return false;
+    *code = gw__mpi_progress();
+    if (++*turns > TURNS_FAST)
+        nanosleep(&nap, NULL);
+    else
+        sched_yield();
+    return *code == MPI_SUCCESS;
+}
+
+GW_API int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    unsigned turns = 0;
+    int done = 0, code = MPI_SUCCESS;
+    while (turn(&turns, &code)) {
+        code = PMPI_Test(request, &done, status);
+        if (done || code != MPI_SUCCESS)
+            return code;
+    }
+    return code != MPI_SUCCESS ? code : PMPI_Wait(request, status);
+}
+
+GW_API int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    unsigned turns = 0;
+    int done = 0, code = MPI_SUCCESS;
+    while (turn(&turns, &code)) {
+        code = PMPI_Testall(count, requests, &done, statuses);
+        if (done || code != MPI_SUCCESS)
+            return code;
+    }
+    return code != MPI_SUCCESS ? code : PMPI_Waitall(count, requests, statuses);
+}
+
+GW_API int MPI_Waitany(int count, MPI_Request requests[], int *index,
+                       MPI_Status *status)
+{
+    unsigned turns = 0;
+    int done = 0, code = MPI_SUCCESS;
+    while (turn(&turns, &code)) {
+        code = PMPI_Testany(count, requests, index, &done, status);
+        if (done || code != MPI_SUCCESS)
+            return code;
+    }
+    return code != MPI_SUCCESS ? code
+                               : PMPI_Waitany(count, requests, index, status);
+}
+
+GW_API int MPI_Waitsome(int count, MPI_Request requests[], int *done,
+                        int indices[], MPI_Status statuses[])
+{
+    unsigned turns = 0;
+    int code = MPI_SUCCESS;
+    while (turn(&turns, &code)) {
+        code = PMPI_Testsome(count, requests, done, indices, statuses);
+        if (*done || code != MPI_SUCCESS)
+            return code;
+    }
+    return code != MPI_SUCCESS
+               ? code
+               : PMPI_Waitsome(count, requests, done, indices, statuses);
+}
+
+GW_API int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
+{
+    int code = gw__mpi_progress();
+    return code != MPI_SUCCESS ? code : PMPI_Test(request, done, status);
+}
+
+GW_API int MPI_Testall(int count, MPI_Request requests[], int *done,
+                       MPI_Status statuses[])
+{
+    int code = gw__mpi_progress();
+    return code != MPI_SUCCESS ? code
+                               : PMPI_Testall(count, requests, done, statuses);
+}
+
+GW_API int MPI_Testany(int count, MPI_Request requests[], int *index, int *done,
+                       MPI_Status *status)
+{
+    int code = gw__mpi_progress();
+    return code != MPI_SUCCESS
+               ? code
+               : PMPI_Testany(count, requests, index, done, status);
+}
+
+GW_API int MPI_Testsome(int count, MPI_Request requests[], int *done,
+                        int indices[], MPI_Status statuses[])
+{
+    int code = gw__mpi_progress();
+    return code != MPI_SUCCESS
+               ? code
+               : PMPI_Testsome(count, requests, done, indices, statuses);
+}
+
+GW_API int MPI_Request_get_status(MPI_Request request, int *done,
+                                  MPI_Status *status)
+{
+    int code = gw__mpi_progress();
+    return code != MPI_SUCCESS ? code
+                               : PMPI_Request_get_status(request, done, status);
+}
