@@ -87,19 +87,35 @@ enum gw_err gw__optimum_cut(const struct gw__network *network,
     return err;
 }
 
+static bool is_scan(const struct gw_optimum *o)
+{
+    return o->collective == GW_SCAN || o->collective == GW_EXSCAN;
+}
+
+/* The last rank of a scan needs what the root of a reduce needs, or all but its
+ * own data. */
+static enum gw_err find_cut(const struct gw_optimum *o,
+                            const struct gw__network *n,
+                            struct gw__certificate *c, struct gw_error *why)
+{
+    return is_scan(o) ? gw__optimum_cut(n, GW_REDUCE, o->ranks - 1, c, why)
+                      : gw__optimum_cut(n, o->collective, o->root, c, why);
+}
+
 static enum gw_err bound_by_cut(struct gw_optimum *o,
                                 const struct gw_topology *topology,
                                 const struct gw__network *n,
                                 struct gw_error *why)
 {
     struct gw__certificate c;
-    bool whole = o->collective == GW_BROADCAST || o->collective == GW_REDUCE;
-    enum gw_err err = gw__optimum_cut(n, o->collective, o->root, &c, why);
+    bool whole = o->collective == GW_BROADCAST || o->collective == GW_REDUCE ||
+                 is_scan(o);
+    enum gw_err err = find_cut(o, n, &c, why);
     if (!err)
         err = gw__optimum_ratio(o, (uint64_t)c.blocks, whole ? 1 : o->ranks,
                                 (uint64_t)c.capacity * n->unit, why);
     if (!err) {
-        o->reached = is_balanced(n);
+        o->reached = !is_scan(o) && is_balanced(n);
         gw__optimum_name_cut(o, topology, n, c.inside);
         if (whole)
             snprintf(o->reason, sizeof o->reason,
@@ -130,6 +146,8 @@ static enum gw_err bound_bytes(struct gw_optimum *o,
     case GW_SCATTER:
     case GW_ALLGATHER:
     case GW_REDUCE_SCATTER:
+    case GW_SCAN:
+    case GW_EXSCAN:
         return bound_by_cut(o, topology, n, why);
     case GW_BARRIER:
     case GW_COLLECTIVES:
