@@ -278,7 +278,7 @@ static enum gw_err apply_slice(struct gw_request *r, unsigned peer,
                 ? expect_local(r, write, &p->sources[w->source_begin + s], k,
                                &view)
                 : expect(r, write, from, k, &view, why);
-        if (!err && r->contributors)
+        if (!err && r->contributors && view.header)
             err = gw__contributors_merge(r, write, s, k,
                                          view.header->contributors, why);
         if (err)
