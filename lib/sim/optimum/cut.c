@@ -18,12 +18,12 @@
  */
 #include "cut.h"
 
-#include "flow.h"
+#include "max_flow.h"
 
 struct cut_search {
     const struct gw__network *network;
     struct gw__certificate *c;
-    struct gw__flow flow;
+    struct gw__max_flow flow;
     int64_t weight; /* of all ranks */
 };
 
@@ -37,19 +37,19 @@ static void add_arcs(struct cut_search *s)
 {
     const struct gw__certificate *c = s->c;
     for (unsigned r = 0; r < c->ranks; r++)
-        gw__flow_add(&s->flow, source_of(s), r, 0);
+        gw__max_flow_add(&s->flow, source_of(s), r, 0);
     for (size_t e = 0; e < c->edges; e++)
-        gw__flow_add(&s->flow, c->from[e], c->to[e], 0);
+        gw__max_flow_add(&s->flow, c->from[e], c->to[e], 0);
 }
 
 static void set_ratio(struct cut_search *s)
 {
     const struct gw__certificate *c = s->c;
     for (unsigned r = 0; r < c->ranks; r++)
-        gw__flow_set(&s->flow, 2 * r, c->capacity * c->weight[r]);
+        gw__max_flow_set(&s->flow, 2 * r, c->capacity * c->weight[r]);
     for (size_t e = 0; e < c->edges; e++)
-        gw__flow_set(&s->flow, 2 * (c->ranks + (uint32_t)e),
-                     c->blocks * c->edge_capacity[e]);
+        gw__max_flow_set(&s->flow, 2 * (c->ranks + (uint32_t)e),
+                         c->blocks * c->edge_capacity[e]);
 }
 
 /* Sums up the cut in c->inside. */
@@ -87,13 +87,13 @@ static bool passes(struct cut_search *s, uint32_t sink, int64_t *flow)
 {
     struct gw__certificate *c = s->c;
     int64_t wanted = c->capacity * s->weight;
-    if (gw__flow_max(&s->flow, source_of(s), sink, INT64_MAX) >= wanted) {
+    if (gw__max_flow_find(&s->flow, source_of(s), sink, INT64_MAX) >= wanted) {
         for (size_t i = 0; i < c->ranks + c->edges; i++)
-            flow[i] = gw__flow_on(&s->flow, 2 * (uint32_t)i);
+            flow[i] = gw__max_flow_on(&s->flow, 2 * (uint32_t)i);
         return true;
     }
     for (unsigned n = 0; n < c->nodes; n++)
-        c->inside[n] = gw__flow_inside(&s->flow, n);
+        c->inside[n] = gw__max_flow_inside(&s->flow, n);
     sum_cut(s);
     set_ratio(s);
     return false;
@@ -143,7 +143,7 @@ enum gw_err gw__cut_find(const struct gw__network *network,
     enum gw_err err = gw__certificate_init(
         certificate, network->ranks, network->nodes, network->edge_count, why);
     if (!err)
-        err = gw__flow_init(&s.flow, network->nodes + 1, why);
+        err = gw__max_flow_init(&s.flow, network->nodes + 1, why);
     if (!err) {
         fill_in(&s, demand);
         add_arcs(&s);
@@ -153,26 +153,26 @@ enum gw_err gw__cut_find(const struct gw__network *network,
     }
     if (!err)
         err = improve(&s, why);
-    gw__flow_fini(&s.flow);
+    gw__max_flow_fini(&s.flow);
     return err;
 }
 
 int64_t gw__cut_of_group(const struct gw__network *network, const bool *group)
 {
-    struct gw__flow flow;
+    struct gw__max_flow flow;
     struct gw_error ignored;
     uint32_t source = network->nodes, sink = source + 1;
     int64_t value = -1, unlimited = INT64_MAX / 4;
-    if (gw__flow_init(&flow, network->nodes + 2, &ignored) == GW_OK) {
+    if (gw__max_flow_init(&flow, network->nodes + 2, &ignored) == GW_OK) {
         for (uint32_t r = 0; r < network->ranks; r++)
-            gw__flow_add(&flow, group[r] ? source : r, group[r] ? r : sink,
-                         unlimited / network->ranks);
+            gw__max_flow_add(&flow, group[r] ? source : r, group[r] ? r : sink,
+                             unlimited / network->ranks);
         for (size_t e = 0; e < network->edge_count; e++)
-            gw__flow_add(&flow, network->edges[e].from, network->edges[e].to,
-                         network->edges[e].capacity);
+            gw__max_flow_add(&flow, network->edges[e].from,
+                             network->edges[e].to, network->edges[e].capacity);
         if (!flow.full)
-            value = gw__flow_max(&flow, source, sink, INT64_MAX);
+            value = gw__max_flow_find(&flow, source, sink, INT64_MAX);
     }
-    gw__flow_fini(&flow);
+    gw__max_flow_fini(&flow);
     return value;
 }

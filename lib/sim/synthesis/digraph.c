@@ -120,21 +120,21 @@ void gw__digraph_compact(struct gw__digraph *graph)
 bool gw__digraph_holds(struct gw__digraph *graph)
 {
     struct gw__digraph *g = graph;
-    struct gw__flow flow;
+    struct gw__max_flow flow;
     struct gw_error ignored;
     bool holds =
-        !g->full && gw__flow_init(&flow, g->nodes + 1, &ignored) == GW_OK;
+        !g->full && gw__max_flow_init(&flow, g->nodes + 1, &ignored) == GW_OK;
     g->full = g->full || !holds;
     for (uint32_t r = 0; r < g->ranks && holds; r++)
-        gw__flow_add(&flow, g->nodes, r, g->start[r]);
+        gw__max_flow_add(&flow, g->nodes, r, g->start[r]);
     for (size_t i = 0; i < g->edge_count && holds; i++)
-        gw__flow_add(&flow, g->edges[i].from, g->edges[i].to,
-                     g->edges[i].capacity);
+        gw__max_flow_add(&flow, g->edges[i].from, g->edges[i].to,
+                         g->edges[i].capacity);
     for (uint32_t r = 0; r < g->ranks && holds && !flow.full; r++)
-        holds = gw__flow_max(&flow, g->nodes, r, g->total) >= g->total;
+        holds = gw__max_flow_find(&flow, g->nodes, r, g->total) >= g->total;
     if (!g->full) {
         g->full = flow.full;
-        gw__flow_fini(&flow);
+        gw__max_flow_fini(&flow);
     }
     return holds && !g->full;
 }

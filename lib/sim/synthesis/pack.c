@@ -33,7 +33,7 @@ struct packing {
     uint32_t *arc;      /* [from][to] in the flow; GW__FLOW_NONE: no edge */
     int64_t *unstarted; /* of each root */
     bool *tried;        /* [from][to]: refused for the present tree */
-    struct gw__flow flow;
+    struct gw__max_flow flow;
     uint32_t source, others; /* nodes: x and all other trees; those trees */
     uint32_t *begin;         /* arcs from the source to each rank */
     uint32_t *to_root;       /* arcs from `others` to each root */
@@ -98,7 +98,7 @@ static void packing_fini(struct packing *p)
 {
     for (unsigned i = 0; i < p->waiting_count; i++)
         free(p->waiting[i].parent);
-    gw__flow_fini(&p->flow);
+    gw__max_flow_fini(&p->flow);
     free(p->capacity);
     free(p->arc);
     free(p->unstarted);
@@ -122,7 +122,7 @@ static bool packing_init(struct packing *p, struct gw__digraph *g,
     p->begin = calloc(2 * (size_t)g->ranks, sizeof *p->begin);
     p->to_root = p->begin ? p->begin + g->ranks : NULL;
     return p->capacity && p->arc && p->unstarted && p->tried && p->begin &&
-           gw__flow_init(&p->flow, g->ranks + 2 + WAITING_MAX, &ignored) ==
+           gw__max_flow_init(&p->flow, g->ranks + 2 + WAITING_MAX, &ignored) ==
                GW_OK;
 }
 
@@ -141,15 +141,15 @@ static void add_flow_arcs(struct packing *p)
     for (size_t i = 0; i < g->edge_count; i++)
         p->capacity[pair_of(p, g->edges[i].from, g->edges[i].to)] +=
             g->edges[i].capacity;
-    gw__flow_add(&p->flow, p->source, p->others, unlimited);
+    gw__max_flow_add(&p->flow, p->source, p->others, unlimited);
     for (uint32_t from = 0; from < p->ranks; from++) {
-        p->begin[from] = gw__flow_add(&p->flow, p->source, from, 0);
-        p->to_root[from] = gw__flow_add(&p->flow, p->others, from, 0);
+        p->begin[from] = gw__max_flow_add(&p->flow, p->source, from, 0);
+        p->to_root[from] = gw__max_flow_add(&p->flow, p->others, from, 0);
         for (uint32_t to = 0; to < p->ranks; to++) {
             size_t pair = pair_of(p, from, to);
             if (p->capacity[pair] > 0)
                 p->arc[pair] =
-                    gw__flow_add(&p->flow, from, to, p->capacity[pair]);
+                    gw__max_flow_add(&p->flow, from, to, p->capacity[pair]);
         }
     }
 }
@@ -157,7 +157,7 @@ static void add_flow_arcs(struct packing *p)
 static void set_unstarted(struct packing *p, uint32_t root, int64_t weight)
 {
     p->unstarted[root] = weight;
-    gw__flow_set(&p->flow, p->to_root[root], weight);
+    gw__max_flow_set(&p->flow, p->to_root[root], weight);
 }
 
 /* A lower bound of the flow from x to y by paths of one edge; if it is enough,
@@ -181,9 +181,9 @@ static int64_t copies(struct packing *p, const struct gw__tree *tree,
     most = most < tree->weight ? most : tree->weight;
     if (quick_flow(p, x, y) >= others + most)
         return most;
-    gw__flow_set(&p->flow, p->begin[x], unlimited);
-    int64_t flow = gw__flow_max(&p->flow, p->source, y, others + most);
-    gw__flow_set(&p->flow, p->begin[x], 0);
+    gw__max_flow_set(&p->flow, p->begin[x], unlimited);
+    int64_t flow = gw__max_flow_find(&p->flow, p->source, y, others + most);
+    gw__max_flow_set(&p->flow, p->begin[x], 0);
     int64_t surplus = flow - others;
     return surplus < most ? surplus : most;
 }
@@ -225,7 +225,7 @@ static void take_edge(struct packing *p, struct gw__tree *tree, uint32_t x,
 {
     size_t pair = pair_of(p, x, y);
     p->capacity[pair] -= tree->weight;
-    gw__flow_set(&p->flow, p->arc[pair], p->capacity[pair]);
+    gw__max_flow_set(&p->flow, p->arc[pair], p->capacity[pair]);
     tree->parent[y] = x;
     tree->depth[y] = tree->depth[x] + 1;
 }
@@ -235,19 +235,19 @@ static void take_edge(struct packing *p, struct gw__tree *tree, uint32_t x,
 static void add_waiting_arcs(struct packing *p, unsigned i)
 {
     uint32_t node = p->others + 1 + i;
-    p->waiting_arc[i] = gw__flow_add(&p->flow, p->others, node, 0);
+    p->waiting_arc[i] = gw__max_flow_add(&p->flow, p->others, node, 0);
     for (uint32_t r = 0; r < p->ranks; r++)
-        gw__flow_add(&p->flow, node, r, 0);
+        gw__max_flow_add(&p->flow, node, r, 0);
     p->waiting_places = i + 1;
 }
 
 static void set_waiting_arcs(struct packing *p, unsigned i)
 {
     const struct gw__tree *tree = &p->waiting[i];
-    gw__flow_set(&p->flow, p->waiting_arc[i], tree->weight);
+    gw__max_flow_set(&p->flow, p->waiting_arc[i], tree->weight);
     for (uint32_t r = 0; r < p->ranks; r++)
-        gw__flow_set(&p->flow, p->waiting_arc[i] + 2 * (r + 1),
-                     tree->depth[r] == UINT32_MAX ? 0 : unlimited);
+        gw__max_flow_set(&p->flow, p->waiting_arc[i] + 2 * (r + 1),
+                         tree->depth[r] == UINT32_MAX ? 0 : unlimited);
 }
 
 /* Lets the other copies of the tree wait, and keeps `weight` of them. */
@@ -359,7 +359,7 @@ static bool next_tree(struct packing *p, uint32_t *root, struct gw__tree *tree)
         unsigned i = --p->waiting_count;
         *tree = p->waiting[i];
         p->waiting_weight -= tree->weight;
-        gw__flow_set(&p->flow, p->waiting_arc[i], 0);
+        gw__max_flow_set(&p->flow, p->waiting_arc[i], 0);
         return true;
     }
     while (*root < p->ranks && p->unstarted[*root] == 0)

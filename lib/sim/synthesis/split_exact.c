@@ -13,7 +13,7 @@
 
 struct pair_search {
     struct gw__digraph *g;
-    struct gw__flow flow;
+    struct gw__max_flow flow;
     size_t in, out; /* edges */
 };
 
@@ -22,13 +22,13 @@ static bool begin_search(struct pair_search *s)
 {
     struct gw_error ignored;
     struct gw__digraph *g = s->g;
-    if (gw__flow_init(&s->flow, g->nodes + 2, &ignored))
+    if (gw__max_flow_init(&s->flow, g->nodes + 2, &ignored))
         return false;
     for (uint32_t r = 0; r < g->ranks; r++)
-        gw__flow_add(&s->flow, g->nodes, r, g->start[r]);
+        gw__max_flow_add(&s->flow, g->nodes, r, g->start[r]);
     for (size_t i = 0; i < g->edge_count; i++)
-        gw__flow_add(&s->flow, g->edges[i].from, g->edges[i].to,
-                     g->edges[i].capacity);
+        gw__max_flow_add(&s->flow, g->edges[i].from, g->edges[i].to,
+                         g->edges[i].capacity);
     return !s->flow.full;
 }
 
@@ -41,22 +41,23 @@ static int64_t least_surplus(struct pair_search *s, const uint32_t inside[2],
     const int64_t unlimited = INT64_MAX / 8;
     uint32_t source = g->nodes, sink = source + 1, tied[4];
     for (int i = 0; i < 2; i++) {
-        tied[i] = gw__flow_add(&s->flow, source, inside[i], unlimited);
-        tied[2 + i] = gw__flow_add(&s->flow, outside[i], sink, unlimited);
+        tied[i] = gw__max_flow_add(&s->flow, source, inside[i], unlimited);
+        tied[2 + i] = gw__max_flow_add(&s->flow, outside[i], sink, unlimited);
     }
     for (uint32_t v = 0; v < g->ranks && least > 0 && !s->flow.full; v++) {
         if (v == inside[0] || v == inside[1])
             continue;
-        uint32_t arc = gw__flow_add(&s->flow, v, sink, unlimited);
+        uint32_t arc = gw__max_flow_add(&s->flow, v, sink, unlimited);
         if (s->flow.full)
             break;
         int64_t surplus =
-            gw__flow_max(&s->flow, source, sink, g->total + least) - g->total;
+            gw__max_flow_find(&s->flow, source, sink, g->total + least) -
+            g->total;
         least = surplus < least ? surplus : least;
-        gw__flow_set(&s->flow, arc, 0);
+        gw__max_flow_set(&s->flow, arc, 0);
     }
     for (int i = 0; i < 4 && !s->flow.full; i++)
-        gw__flow_set(&s->flow, tied[i], 0);
+        gw__max_flow_set(&s->flow, tied[i], 0);
     return least > 0 ? least : 0;
 }
 
@@ -76,7 +77,7 @@ static int64_t splittable(struct gw__digraph *g, size_t in, size_t out)
         least =
             least_surplus(&s, (uint32_t[]){w, w}, (uint32_t[]){u, t}, least);
     g->full = g->full || !room || s.flow.full;
-    gw__flow_fini(&s.flow);
+    gw__max_flow_fini(&s.flow);
     return g->full ? 0 : least;
 }
 

@@ -22,7 +22,7 @@
 #ifndef GW__SYNTHESIS_H
 #define GW__SYNTHESIS_H
 
-#include "sim/optimum/flow.h"
+#include "sim/optimum/max_flow.h"
 #include "sim/optimum/network.h"
 
 #include <gradwire/synthesis.h>

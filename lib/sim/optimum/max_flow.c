@@ -5,14 +5,14 @@
  * such path is left. The path is a stack of arcs, not a recursion, so that long
  * paths need no deep stack.
  */
-#include "flow.h"
+#include "max_flow.h"
 
 #include <stdlib.h>
 
-enum gw_err gw__flow_init(struct gw__flow *flow, unsigned nodes,
-                          struct gw_error *why)
+enum gw_err gw__max_flow_init(struct gw__max_flow *flow, unsigned nodes,
+                              struct gw_error *why)
 {
-    *flow = (struct gw__flow){.nodes = nodes};
+    *flow = (struct gw__max_flow){.nodes = nodes};
     flow->first = malloc(5 * ((size_t)nodes + 1) * sizeof *flow->first);
     if (!flow->first)
         return gw_fail(why, GW_ENOMEM, "a flow between %u nodes", nodes);
@@ -25,28 +25,28 @@ enum gw_err gw__flow_init(struct gw__flow *flow, unsigned nodes,
     return GW_OK;
 }
 
-void gw__flow_fini(struct gw__flow *flow)
+void gw__max_flow_fini(struct gw__max_flow *flow)
 {
     free(flow->arcs);
     free(flow->first);
-    *flow = (struct gw__flow){0};
+    *flow = (struct gw__max_flow){0};
 }
 
-static void put_arc(struct gw__flow *flow, uint32_t from, uint32_t to,
+static void put_arc(struct gw__max_flow *flow, uint32_t from, uint32_t to,
                     int64_t capacity)
 {
     uint32_t arc = flow->arc_count++;
-    flow->arcs[arc] = (struct gw__flow_arc){
+    flow->arcs[arc] = (struct gw__max_flow_arc){
         .to = to, .next = flow->first[from], .capacity = capacity};
     flow->first[from] = arc;
 }
 
-uint32_t gw__flow_add(struct gw__flow *flow, uint32_t from, uint32_t to,
-                      int64_t capacity)
+uint32_t gw__max_flow_add(struct gw__max_flow *flow, uint32_t from, uint32_t to,
+                          int64_t capacity)
 {
     if (flow->arc_count + 2 > flow->arc_room) {
         uint32_t room = flow->arc_room ? 2 * flow->arc_room : 256;
-        struct gw__flow_arc *moved =
+        struct gw__max_flow_arc *moved =
             realloc(flow->arcs, room * sizeof *flow->arcs);
         if (!moved) {
             flow->full = true;
@@ -60,23 +60,23 @@ uint32_t gw__flow_add(struct gw__flow *flow, uint32_t from, uint32_t to,
     return flow->arc_count - 2;
 }
 
-void gw__flow_set(struct gw__flow *flow, uint32_t arc, int64_t capacity)
+void gw__max_flow_set(struct gw__max_flow *flow, uint32_t arc, int64_t capacity)
 {
     flow->arcs[arc].capacity = capacity;
 }
 
-int64_t gw__flow_on(const struct gw__flow *flow, uint32_t arc)
+int64_t gw__max_flow_on(const struct gw__max_flow *flow, uint32_t arc)
 {
     return flow->arcs[arc].capacity - flow->arcs[arc].left;
 }
 
-bool gw__flow_inside(const struct gw__flow *flow, uint32_t node)
+bool gw__max_flow_inside(const struct gw__max_flow *flow, uint32_t node)
 {
     return flow->level[node] != GW__FLOW_NONE;
 }
 
 /* Numbers the nodes; is the sink reached? */
-static bool set_levels(struct gw__flow *f, uint32_t from, uint32_t to)
+static bool set_levels(struct gw__max_flow *f, uint32_t from, uint32_t to)
 {
     uint32_t head = 0, tail = 0;
     for (unsigned n = 0; n < f->nodes; n++)
@@ -98,7 +98,7 @@ static bool set_levels(struct gw__flow *f, uint32_t from, uint32_t to)
 }
 
 /* The next arc of `node` towards the sink; GW__FLOW_NONE: a dead end. */
-static uint32_t forward_arc(struct gw__flow *f, uint32_t node)
+static uint32_t forward_arc(struct gw__max_flow *f, uint32_t node)
 {
     uint32_t a = f->current[node];
     while (
@@ -110,7 +110,7 @@ static uint32_t forward_arc(struct gw__flow *f, uint32_t node)
 }
 
 /* Finds a path, whose last arc is via[depth - 1]; 0: there is none. */
-static uint32_t find_path(struct gw__flow *f, uint32_t from, uint32_t to)
+static uint32_t find_path(struct gw__max_flow *f, uint32_t from, uint32_t to)
 {
     uint32_t depth = 0, node = from;
     while (node != to) {
@@ -129,7 +129,7 @@ static uint32_t find_path(struct gw__flow *f, uint32_t from, uint32_t to)
     return depth;
 }
 
-static int64_t push_along(struct gw__flow *f, uint32_t depth)
+static int64_t push_along(struct gw__max_flow *f, uint32_t depth)
 {
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < depth; i++)
@@ -142,8 +142,8 @@ static int64_t push_along(struct gw__flow *f, uint32_t depth)
     return least;
 }
 
-int64_t gw__flow_max(struct gw__flow *flow, uint32_t from, uint32_t to,
-                     int64_t enough)
+int64_t gw__max_flow_find(struct gw__max_flow *flow, uint32_t from, uint32_t to,
+                          int64_t enough)
 {
     int64_t value = 0;
     uint32_t depth;
