@@ -39,7 +39,7 @@ static struct gw__mpi_side send_side(const struct gw__mpi_operation *o)
 static int finish_move(struct gw__mpi_operation *o)
 {
     const struct gw__mpi_side side = recv_side(o);
-    return gw__mpi_unpack(&side, o->out.data, gw__mpi_self());
+    return gw__mpi_copy_back(&side, o->out.data, gw__mpi_self());
 }
 
 static size_t all_bytes(const struct gw__mpi_side *side)

@@ -129,8 +129,8 @@ unsigned char *gw__mpi_pack(struct gw__mpi_memory *memory,
     return to;
 }
 
-int gw__mpi_unpack(const struct gw__mpi_side *side, const unsigned char *from,
-                   MPI_Comm comm)
+int gw__mpi_copy_back(const struct gw__mpi_side *side,
+                      const unsigned char *from, MPI_Comm comm)
 {
     int code = MPI_SUCCESS;
     for (int b = 0; b < side->blocks && code == MPI_SUCCESS; b++) {

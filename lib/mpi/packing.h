@@ -40,7 +40,7 @@ unsigned char *gw__mpi_pack(struct gw__mpi_memory *memory,
                             const struct gw__mpi_side *side, int first, int end,
                             MPI_Comm comm);
 /* Copies all blocks back. Returns a code of MPI. */
-int gw__mpi_unpack(const struct gw__mpi_side *side, const unsigned char *from,
-                   MPI_Comm comm);
+int gw__mpi_copy_back(const struct gw__mpi_side *side,
+                      const unsigned char *from, MPI_Comm comm);
 
 #endif
