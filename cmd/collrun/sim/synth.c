@@ -20,6 +20,8 @@ static struct gw_synthesis wanted = {.bytes = 1 << 20};
 static uint64_t alpha_ns = 1000;
 static struct gw_steps steps;
 
+enum { QUESTION_TIMEOUT_MS = 60000 };
+
 static const struct option_spec options[] = {
     {"topo", 't', OPTION_TEXT, &topo, "FILE",
      "Topology file of the cluster, or torus:8x8, fat-tree:k=8. Default: one "
@@ -159,7 +161,9 @@ static enum gw_err make_plan(const struct gw_topology *topology,
     steps.ranks = wanted.ranks;
     steps.root = wanted.root;
     steps.chunks = steps.chunks ? steps.chunks : 1;
-    steps.timeout_ms = (unsigned)(common.timeout_ns / 1000000);
+    steps.timeout_ms = common.timeout_ns
+                           ? (unsigned)(common.timeout_ns / 1000000)
+                           : QUESTION_TIMEOUT_MS;
     return pareto ? synth_pareto(topology, &steps, why)
                   : search_steps(topology, why);
 }
