@@ -83,7 +83,7 @@ tune_a_rule() {
     [ "$(wc -l <out.csv)" -eq 7 ]
     [ "$(grep -Ec 'allreduce,3,(8|32|100),' out.csv)" -eq 3 ]
     tune -n 2 --wire shm --seconds 1ms --dry-run -o csv >out.csv
-    [ "$(wc -l <out.csv)" -eq 10 ]
+    [ "$(wc -l <out.csv)" -eq 12 ]
 }
 
 @test "rules are stored with their origin, and obeyed" {
