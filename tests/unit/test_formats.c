@@ -83,7 +83,8 @@ static void expect_right(const struct gw_plan *plan)
 static bool msccl_has(const struct gw_plan *plan)
 {
     return plan->collective != GW_GATHER && plan->collective != GW_SCATTER &&
-           plan->collective != GW_BARRIER;
+           plan->collective != GW_BARRIER && plan->collective != GW_SCAN &&
+           plan->collective != GW_EXSCAN;
 }
 
 START_TEST(every_algorithm_returns)

@@ -350,11 +350,17 @@ static enum gw_err write_head(const struct gw__export *e, struct gw_error *why)
     return GW_OK;
 }
 
+static bool msccl_has(enum gw_collective c)
+{
+    return c != GW_GATHER && c != GW_SCATTER && c != GW_BARRIER &&
+           c != GW_SCAN && c != GW_EXSCAN;
+}
+
 enum gw_err gw__msccl_write(const struct gw__export *e, struct gw_error *why)
 {
     enum gw_collective c = e->plan->collective;
     enum gw_err err = GW_OK;
-    if (c == GW_GATHER || c == GW_SCATTER || c == GW_BARRIER)
+    if (!msccl_has(c))
         return gw_fail(why, GW_ENOTSUP,
                        "MSCCL has no %s; use goal, chakra or dot",
                        gw_collective_name(c));
