@@ -180,7 +180,7 @@ find_python() {
     done
     case $(conf "$LAB" backend) in
     torch)
-        "$PYTHON" -c "import gradwire.torch as t; t._load_extension()" 2>/dev/null ||
+        "$PYTHON" -c "import gradwire.torch as t; t.extension()" 2>/dev/null ||
             fail 69 "lab $number needs the backend of torch.distributed; type:" \
                 "make torch (or install python3-gradwire)"
         ;;
