@@ -149,7 +149,7 @@ static enum gw_err try_forest(struct synthesis *s,
                               const struct gw__forest *forest, unsigned trees,
                               struct gw_error *why)
 {
-    double time_us = INFINITY, before;
+    double time_us = (double)INFINITY, before;
     const struct gw_synthesis *w = s->wanted;
     size_t roots = has_blocks(w->collective) ? w->ranks : 1;
     size_t transfers = roots * trees * w->ranks;
