@@ -5,8 +5,8 @@
  * by MPI_Init, others by their fourth blocking collective: connecting ranks
  * takes some milliseconds, which a short-lived communicator does not repay.
  *
- * All ranks make the same decisions, because they depend only on what is equal
- * on all ranks: the sequence of collectives on the communicator, and the
+ * All ranks make the same decisions, because they depend only on facts that are
+ * equal on all ranks: the sequence of collectives on the communicator, and the
  * agreement in gw__mpi_comm_open.
  */
 #ifndef GW__MPI_COMMUNICATOR_H

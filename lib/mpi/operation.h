@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A call of MPI as one call of the library: what is copied before it (types
+ * A call of MPI as one call of the library, with the copies before it (types
  * with gaps, inputs that would be overwritten) and after it (the same, and the
  * reductions that only MPI_Reduce_local can do).
  */

@@ -96,7 +96,7 @@ algbw() {
 @test "nvidia-smi: a wrong matrix is refused with its line" {
     printf '\tGPU0\tGPU1\nGPU0\t X \tNV1\n' >a.txt
     run -65 collrun topo --from nvidia-smi-topo a.txt
-    [[ $output == *"there is no row of \`GPU1\`"* ]]
+    [[ $output == *"the matrix lacks the row of \`GPU1\`"* ]]
     printf '\tGPU0\tGPU1\nGPU0\t X \tFOO\n' >a.txt
     run -65 collrun topo --from nvidia-smi-topo a.txt
     [[ $output == *"a.txt:2:"*"\`FOO\`"* ]]

@@ -118,7 +118,7 @@ START_TEST(follows_every_algorithm)
 }
 END_TEST
 
-/* Values in scratch are not shown, but what is made of them is. */
+/* Values in scratch are not shown, but results of them are. */
 START_TEST(follows_scratch)
 {
     plan = tape_plan("allreduce ranks=3 chunks=3\n"

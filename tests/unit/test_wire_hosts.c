@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ranks of tcp on several hosts: who is connected how, and which algorithm a
+ * Ranks of tcp on several hosts: their connections, and which algorithm a
  * communicator chooses. The hosts are made up: the addresses of the ranks say
  * that they are in different networks.
  */

@@ -140,7 +140,7 @@ static enum gw_err read_matrix(struct matrix *m)
     }
     for (unsigned i = 0; i < m->count && !err; i++)
         if (!m->has_row[i])
-            err = fail_at(m, "there is no row of", m->name[i]);
+            err = fail_at(m, "the matrix lacks the row of", m->name[i]);
     return err || m->count > 0
                ? err
                : fail_at(m, "no line has the names of the columns, such as",

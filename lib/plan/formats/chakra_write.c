@@ -3,10 +3,10 @@
  * Writes a rank's part of a plan as a Chakra execution trace (mlcommons/chakra,
  * et_def.proto), which ASTRA-sim reads: messages in the encoding of protocol
  * buffers, each after its length. The first is GlobalMetadata, the others are
- * nodes: sends, receives, and computations for what is added or copied.
+ * nodes: sends, receives, and computations for sums and copies.
  *
- * A node that adds what it receives is followed by a computation; what depends
- * on it depends on that.
+ * A receive into a sum has two nodes: the receive, and a computation after it.
+ * Later nodes depend on the computation.
  */
 #include "ops.h"
 #include "plan/index.h"

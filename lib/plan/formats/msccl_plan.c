@@ -3,7 +3,7 @@
  * The plan in MSCCL's XML that collrun export has written: the attribute `plan`
  * of <algo> is its header, that of a step its transfer (recall.h). The file has
  * been run and is right. If a transfer does not agree with its step, or one is
- * missing, somebody has changed the file, and the attributes do not count.
+ * missing, the file was changed, and the attributes do not count.
  */
 #include "msccl.h"
 

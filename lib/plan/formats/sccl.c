@@ -10,7 +10,7 @@
  *                     "chunks": [{"pre": [0], "post": [0, 1], "addr": 0}]}}
  *
  * In a collective that reduces, several chunks have one address, and a receiver
- * adds what it does not have yet.
+ * adds those that it lacks.
  */
 #include "copies.h"
 #include "formats.h"

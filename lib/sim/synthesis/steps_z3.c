@@ -7,7 +7,7 @@
  *     has(c, i, s)        i has c after step s; step 0: only its owner
  *     more(s, k)          step s has at least k more rounds than one
  *
- *   - what is sent is there: sent(c, i, j, s) implies has(c, i, s - 1)
+ *   - a sender has the chunk: sent(c, i, j, s) implies has(c, i, s - 1)
  *   - has(c, j, s) is has(c, j, s - 1) or some sent(c, i, j, s)
  *   - every rank but the owner receives each chunk exactly once
  *   - the chunks over a link in a step are at most its room times the rounds
