@@ -18,7 +18,7 @@ def test_names_are_in_the_order_of_the_enums():
     from gradwire._arrays import NAMES
     C = _library.C
     assert [C.gw_redop_name(i).decode() for i in range(9)] == _calls.REDUCTIONS
-    assert [C.gw_collective_name(i).decode() for i in range(9)] == _calls.COLLECTIVES
+    assert [C.gw_collective_name(i).decode() for i in range(11)] == _calls.COLLECTIVES
     assert [C.gw_ps_updater_name(i).decode() for i in range(8)] == servers._UPDATERS
     assert NAMES == "i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64".split()
     assert (_errors._NAMES["GW_PENDING"], _errors._NAMES["GW_EUNSURE"]) == (1, -17)
