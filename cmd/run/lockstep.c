@@ -9,8 +9,8 @@
 
 struct reading {
     struct lockstep *lockstep;
-    uint64_t alive; /* nodes after the faults so far */
-    uint64_t known; /* nodes of the ring */
+    struct gw_nodes alive; /* nodes after the faults so far */
+    struct gw_nodes known; /* nodes of the ring */
 };
 
 static const char *check_shape(const struct reading *r,
@@ -21,9 +21,9 @@ static const char *check_shape(const struct reading *r,
         return "lockstep needs a place, such as: at op 3 crash 2";
     if (f->kind != GW__CRASH && f->kind != GW__PAUSE && !returns)
         return "lockstep has only crash, pause, restart and resume";
-    if (f->nodes & (f->nodes - 1))
+    if (gw__nodes_count(f->nodes) > 1)
         return "only one node at a time";
-    if (!(f->nodes & r->known))
+    if (!gw__nodes_within(f->nodes, r->known))
         return "the ring has no such node";
     if (f->for_ns || (f->kind == GW__CRASH && f->after != GW__AT_ONCE))
         return "\"for\" and \"after\" are not possible in lockstep";
@@ -43,9 +43,9 @@ static const char *check_history(const struct reading *r,
         return "its op must come after that of the fault before";
     if (returns && last && last->cut && f->op < last->op + 2)
         return "a node can return from the second op after a loss on";
-    if (returns == ((f->nodes & r->alive) != 0))
+    if (returns == gw__nodes_within(f->nodes, r->alive))
         return returns ? "this node is alive then" : "this node is dead then";
-    if (!returns && !(r->alive & ~f->nodes))
+    if (!returns && gw__nodes_within(r->alive, f->nodes))
         return "it is the last member";
     return l->count == LOCKSTEP_MAX ? "there are too many faults" : NULL;
 }
@@ -53,15 +53,17 @@ static const char *check_history(const struct reading *r,
 static void add(struct reading *r, const struct gw__fault *f)
 {
     struct lockstep *l = r->lockstep;
-    r->alive ^= f->nodes;
+    r->alive = gw__nodes_within(f->nodes, r->alive)
+                   ? gw__nodes_minus(r->alive, f->nodes)
+                   : gw__nodes_or(r->alive, f->nodes);
     l->faults[l->count] = (struct lockstep_fault){
-        (enum gw__fault_kind)f->kind, (unsigned)__builtin_ctzll(f->nodes)};
+        (enum gw__fault_kind)f->kind, gw__nodes_next(&f->nodes, 0)};
     l->holds[l->count] = (struct gw_ring_hold){
         .op = f->op,
         .cut = f->kind == GW__CRASH || f->kind == GW__PAUSE,
         .chunk = f->chunk == GW__ANY_CHUNK ? GW_NONE : f->chunk,
         .transfer = f->transfer,
-        .size = (unsigned)__builtin_popcountll(r->alive)};
+        .size = gw__nodes_count(r->alive)};
     l->count++;
 }
 
@@ -69,8 +71,8 @@ enum gw_err lockstep_parse(const char *text, unsigned ranks,
                            struct lockstep *lockstep, struct gw_error *why)
 {
     struct gw__faults faults;
-    struct reading r = {lockstep, gw__first_nodes(ranks),
-                        gw__first_nodes(ranks)};
+    struct reading r = {lockstep, gw__nodes_first(ranks),
+                        gw__nodes_first(ranks)};
     *lockstep = (struct lockstep){0};
     enum gw_err err = gw__faults_parse(text, strlen(text), "--lockstep",
                                        GW__NODES_MAX, &faults, why);

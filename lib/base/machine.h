@@ -19,9 +19,9 @@
 #ifndef GW__MACHINE_H
 #define GW__MACHINE_H
 
-#include <gradwire/base.h>
+#include "nodes.h"
 
-enum { GW__NODES_MAX = 64, GW__MESSAGE_MAX = 65536, GW__TIMERS_MAX = 64 };
+enum { GW__MESSAGE_MAX = 65536, GW__TIMERS_MAX = 64 };
 
 enum gw__input_kind {
     /* `incarnation`, `seed`; `from`: our own node; `data`, `bytes`: the

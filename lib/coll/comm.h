@@ -79,9 +79,9 @@ struct gw_request {
     size_t room_bytes; /* of this allocation */
     /* calls with contributor sets (contributors.c); NULL: none */
     struct gw__contributors *contributors;
-    uint64_t *first_sets;  /* per cell: contributors of the initial value */
-    uint64_t *made_sets;   /* per write: contributors of the version it makes */
-    uint64_t *came_sets;   /* per source: contributors it brings */
+    struct gw_nodes *first_sets; /* per cell: contributors of the initial value */
+    struct gw_nodes *made_sets;  /* per write: contributors of the version it makes */
+    struct gw_nodes *came_sets;  /* per source: contributors it brings */
     uint32_t *open_writes; /* per cell: pending writes */
     /* window passes */
     bool windowed;
@@ -380,12 +380,13 @@ void gw__requests_fini(struct gw_comm *comm);
  * values. */
 void gw__contributors_begin(struct gw_request *request);
 /* The contributors of the version that the send reads. */
-uint64_t gw__contributors_of_send(const struct gw_request *request,
-                                  const struct gw__send *send);
+struct gw_nodes gw__contributors_of_send(const struct gw_request *request,
+                                         const struct gw__send *send);
 /* Slice `k` from source `source` of the write carries the contributors `set`.
  * All slices must carry the same. */
 enum gw_err gw__contributors_merge(struct gw_request *request, uint32_t write,
-                                   uint32_t source, uint32_t k, uint64_t set,
+                                   uint32_t source, uint32_t k,
+                                   const struct gw_nodes *set,
                                    struct gw_error *why);
 /* Before slice 0 of the write is applied: checks that it is allowed. */
 enum gw_err gw__contributors_open(struct gw_request *request, uint32_t write,

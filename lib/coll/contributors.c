@@ -23,20 +23,6 @@
 
 /* ---- the rule ---- */
 
-/* "node 2", "nodes 2, 5" */
-static void name_nodes(uint64_t set, char text[96])
-{
-    size_t used =
-        (size_t)snprintf(text, 96, set & (set - 1) ? "nodes" : "node");
-    const char *mark = " ";
-    for (unsigned node = 0; node < 64 && used + 8 < 96; node++)
-        if (set >> node & 1) {
-            used +=
-                (size_t)snprintf(text + used, 96 - used, "%s%u", mark, node);
-            mark = ", ";
-        }
-}
-
 /* "op 5, step 2, chunk 1 at node 7: SENTENCE" */
 static enum gw_err wrong(const struct gw_request *r, uint32_t write,
                          const char *sentence, struct gw_error *why)
@@ -48,24 +34,27 @@ static enum gw_err wrong(const struct gw_request *r, uint32_t write,
                    r->comm->nodes[r->comm->rank], sentence);
 }
 
+/* "node 2 WHAT", "nodes 2, 5 WHAT" */
 static enum gw_err wrong_nodes(const struct gw_request *r, uint32_t write,
-                               uint64_t set, const char *what,
+                               const struct gw_nodes *set, const char *what,
                                struct gw_error *why)
 {
     char nodes[96], sentence[160];
-    name_nodes(set, nodes);
-    snprintf(sentence, sizeof sentence, "%s %s", nodes, what);
+    gw__nodes_text(set, nodes, sizeof nodes);
+    snprintf(sentence, sizeof sentence, "%s %s %s",
+             gw__nodes_count(*set) > 1 ? "nodes" : "node", nodes, what);
     return wrong(r, write, sentence, why);
 }
 
-static uint64_t *set_in_hand(const struct gw_request *r, uint32_t write)
+static struct gw_nodes *set_in_hand(const struct gw_request *r, uint32_t write)
 {
     const struct gw__program *p = r->program;
     return &r->contributors->sets[p->cells[p->writes[write].cell].chunk];
 }
 
 enum gw_err gw__contributors_merge(struct gw_request *r, uint32_t write,
-                                   uint32_t source, uint32_t k, uint64_t set,
+                                   uint32_t source, uint32_t k,
+                                   const struct gw_nodes *set,
                                    struct gw_error *why)
 {
     const struct gw__program *p = r->program;
@@ -73,12 +62,13 @@ enum gw_err gw__contributors_merge(struct gw_request *r, uint32_t write,
     unsigned node = r->comm->nodes[p->sources[index].peer];
     char sentence[96];
     if (k == 0)
-        r->came_sets[index] = set;
-    if (set != 0 && set == r->came_sets[index])
+        r->came_sets[index] = *set;
+    bool empty = gw__nodes_is_empty(*set);
+    if (!empty && gw__nodes_equal(*set, r->came_sets[index]))
         return GW_OK;
     snprintf(sentence, sizeof sentence,
-             set == 0 ? "node %u sent data without contributors"
-                      : "node %u changed the contributors within a chunk",
+             empty ? "node %u sent data without contributors"
+                   : "node %u changed the contributors within a chunk",
              node);
     return wrong(r, write, sentence, why);
 }
@@ -87,23 +77,23 @@ enum gw_err gw__contributors_open(struct gw_request *r, uint32_t write,
                                   struct gw_error *why)
 {
     const struct gw__write *w = &r->program->writes[write];
-    uint64_t twice = 0, all = 0;
+    struct gw_nodes twice = {{0}}, all = {{0}};
     if (w->adds_own)
         all = w->previous == GW__NO_WRITE ? r->first_sets[w->cell]
                                           : r->made_sets[w->previous];
     for (uint32_t s = 0; s < w->source_count; s++) {
-        uint64_t came = r->came_sets[w->source_begin + s];
-        twice |= all & came;
-        all |= came;
+        struct gw_nodes came = r->came_sets[w->source_begin + s];
+        twice = gw__nodes_or(twice, gw__nodes_and(all, came));
+        all = gw__nodes_or(all, came);
     }
-    if (twice)
-        return wrong_nodes(r, write, twice, "would be counted twice", why);
-    if (all & ~r->contributors->target)
-        return wrong_nodes(r, write, all & ~r->contributors->target,
-                           "must not be counted", why);
+    struct gw_nodes excess = gw__nodes_minus(all, r->contributors->target);
+    if (!gw__nodes_is_empty(twice))
+        return wrong_nodes(r, write, &twice, "would be counted twice", why);
+    if (!gw__nodes_is_empty(excess))
+        return wrong_nodes(r, write, &excess, "must not be counted", why);
     r->made_sets[write] = all;
     r->open_writes[w->cell]++;
-    *set_in_hand(r, write) = r->contributors->own;
+    *set_in_hand(r, write) = gw__nodes_only(r->contributors->own);
     return GW_OK;
 }
 
@@ -116,8 +106,8 @@ void gw__contributors_close(struct gw_request *r, uint32_t write)
                                             : GW__AT_RING_CHUNK);
 }
 
-uint64_t gw__contributors_of_send(const struct gw_request *r,
-                                  const struct gw__send *s)
+struct gw_nodes gw__contributors_of_send(const struct gw_request *r,
+                                         const struct gw__send *s)
 {
     return s->version == GW__NO_WRITE ? r->first_sets[s->cell]
                                       : r->made_sets[s->version];
@@ -170,18 +160,18 @@ static enum gw_err check_contributors(
                        "plan %s uses scratch; an elastic ring runs only plans "
                        "without scratch",
                        plan->algo);
-    if (contributors->own != (uint64_t)1 << comm->nodes[comm->rank])
-        return gw_fail(
-            why, GW_EINVAL, "the own set %#llx must contain node %u alone",
-            (unsigned long long)contributors->own, comm->nodes[comm->rank]);
+    if (contributors->own != comm->nodes[comm->rank])
+        return gw_fail(why, GW_EINVAL,
+                       "the own node must be %u, as in the communicator, not "
+                       "%u",
+                       comm->nodes[comm->rank], contributors->own);
     for (unsigned c = 0; c < plan->chunks; c++)
-        if (contributors->sets[c] == 0 ||
-            contributors->sets[c] & ~contributors->target)
+        if (gw__nodes_is_empty(contributors->sets[c]) ||
+            !gw__nodes_within(contributors->sets[c], contributors->target))
             return gw_fail(why, GW_EINVAL,
-                           "chunk %u: the initial set %#llx must not be empty "
-                           "and must be part of the target %#llx",
-                           c, (unsigned long long)contributors->sets[c],
-                           (unsigned long long)contributors->target);
+                           "chunk %u: the initial set must not be empty and "
+                           "must be part of the target",
+                           c);
     return GW_OK;
 }
 

@@ -11,20 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MAX = 64 }; /* their sets are 64 bits */
-
 static enum gw_err check_nodes(const struct gw__comm_setup *setup,
                                struct gw_error *why)
 {
-    uint64_t used_nodes = 0;
+    struct gw_nodes used_nodes = {{0}};
     for (unsigned r = 0; r < setup->config.size; r++) {
         unsigned node = setup->nodes[r];
-        if (node >= NODES_MAX || used_nodes >> node & 1)
+        if (node >= GW__NODES_MAX || gw__nodes_has(&used_nodes, node))
             return gw_fail(
                 why, GW_EINVAL,
                 "rank %u: node number %u is out of range or used twice", r,
                 node);
-        used_nodes |= (uint64_t)1 << node;
+        gw__nodes_add(&used_nodes, node);
     }
     return GW_OK;
 }
@@ -125,12 +123,12 @@ static bool is_lost(struct gw_comm *comm, unsigned rank)
     return comm->joined && ops->peek(comm->wire, rank, &view) == GW_ELOST;
 }
 
-uint64_t gw__comm_lost(struct gw_comm *comm)
+struct gw_nodes gw__comm_lost(struct gw_comm *comm)
 {
-    uint64_t lost = 0;
+    struct gw_nodes lost = {{0}};
     for (unsigned r = 0; r < comm->size; r++)
         if (r != comm->rank && is_lost(comm, r))
-            lost |= (uint64_t)1 << r;
+            gw__nodes_add(&lost, r);
     return lost;
 }
 

@@ -43,16 +43,16 @@ GW_MUST_CHECK enum gw_err gw__comm_connect(struct gw_comm *comm,
 /* As gw_comm_destroy, but pending calls are dropped without notice to the
  * peers. */
 void gw__comm_leave(struct gw_comm **comm);
-/* Ranks that the wire knows to have ended or to be unreachable, as bits: the
+/* Ranks that the wire knows to have ended or to be unreachable, as a set: the
  * reason of a GW_ELOST. (Ranks that closed properly are not included.) A wire
  * without `lost` may show it some 50 ms later. */
-uint64_t gw__comm_lost(struct gw_comm *comm);
+struct gw_nodes gw__comm_lost(struct gw_comm *comm);
 
 /* ---- a call with contributor sets ---- */
 
 /* Lives as long as the request, as does the program: until it is done or the
  * communicator has been left. `sets[chunk]` is the set of the current value:
- * the own bit alone means the input (in `call.in`), anything else is in
+ * the own node alone means the input (in `call.in`), anything else is in
  * `call.out`. Before the first slice of a write is applied, its sets are
  * checked:
  *
@@ -65,9 +65,9 @@ uint64_t gw__comm_lost(struct gw_comm *comm);
  * old version is partly overwritten; after its last slice it counts as the
  * union. Headers carry the set of the version that they bring. */
 struct gw__contributors {
-    uint64_t *sets; /* [chunk] */
-    uint64_t own;
-    uint64_t target;
+    struct gw_nodes *sets; /* [chunk] */
+    unsigned own;          /* this node */
+    struct gw_nodes target;
     uint64_t moved; /* slices sent or applied so far */
     bool recovers;  /* continues ops that a death interrupted */
 };
@@ -76,7 +76,7 @@ struct gw__contributors {
  * whose chunks begin with the sets of `shares`. in and out must not overlap;
  * avg is not allowed (scale the sum at the end). Chunks without a write stay
  * where they are. When all ranks are done, chunk c is in `out` if sets[c] is
- * not the own bit alone or if some write went into it; the caller copies an
+ * not the own node alone or if some write went into it; the caller copies an
  * input that is already final. `op` is the ring's number, modulo 2^32. */
 GW_MUST_CHECK enum gw_err
 gw__contributors_start(struct gw_comm *comm, const struct gw_call *call,

@@ -280,7 +280,7 @@ static enum gw_err apply_slice(struct gw_request *r, unsigned peer,
                 : expect(r, write, from, k, &view, why);
         if (!err && r->contributors && view.header)
             err = gw__contributors_merge(r, write, s, k,
-                                         view.header->contributors, why);
+                                         &view.header->contributors, why);
         if (err)
             return err;
         if (own && from > comm->rank) {

@@ -67,7 +67,8 @@ static void place_slots(struct gw_request *r)
             used += (slot->bytes + 63) & ~(size_t)63;
         }
         if (r->contributors &&
-            r->contributors->sets[cell->chunk] != r->contributors->own)
+            !gw__nodes_equal(r->contributors->sets[cell->chunk],
+                             gw__nodes_only(r->contributors->own)))
             slot->first = slot->home;
     }
     assert(used <= r->scratch_bytes);

@@ -28,7 +28,7 @@ static struct layout layout_of(const struct gw__program *p, unsigned ranks,
     l.sets = at;
     if (sets)
         at += (p->cell_count + p->write_count + p->source_count) *
-              sizeof(uint64_t);
+              sizeof(struct gw_nodes);
     l.written = at;
     at += p->write_count * sizeof(uint32_t);
     l.pushed = at;

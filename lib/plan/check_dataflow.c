@@ -123,10 +123,9 @@ enum gw_err gw__check_dataflow(const struct gw__index *index,
     const struct gw_plan *plan = index->plan;
     struct play p = {.index = index, .plan = plan, .found = found};
     uint32_t rows = gw__rows(plan);
-    enum gw_err err = gw__sets_init(&p.sets, plan, rows, why);
+    enum gw_err err = gw__sets_init(&p.sets, plan, index->start, rows, why);
     if (err)
         return err;
-    gw__sets_from(&p.sets, index->start);
     p.begun = calloc(rows, sizeof *p.begun);
     p.writer = calloc(rows, sizeof *p.writer);
     bool room = p.begun && p.writer;

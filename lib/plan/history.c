@@ -276,10 +276,9 @@ enum gw_err gw__history_describe(const struct gw__index *index,
     while (begin + s.items < end && (finding->fault == GW_FAULT_INCOMPLETE ||
                                      s.item[s.items] <= finding->transfer))
         s.items++;
-    enum gw_err err = gw__sets_init(&s.sets, plan, gw__rows(plan), why);
+    enum gw_err err = gw__sets_init(&s.sets, plan, index->start, gw__rows(plan), why);
     if (err)
         return err;
-    gw__sets_from(&s.sets, index->start);
     s.wrong = calloc(s.sets.words, sizeof *s.wrong);
     s.carries = calloc(s.items + 1, sizeof *s.carries);
     s.listed = calloc(s.items + 1, sizeof *s.listed);

@@ -24,27 +24,35 @@ unsigned gw__sets_self(const struct gw_plan *plan, unsigned rank)
     return count_members(plan) == plan->ranks ? rank : 0;
 }
 
-static unsigned words_of(const struct gw_plan *plan)
+static unsigned words_of(unsigned members)
 {
-    return (count_members(plan) + 63) / 64;
+    return (members + 63) / 64;
+}
+
+static double bytes_of(unsigned members, size_t rows)
+{
+    return (double)rows * (2 * 8 * words_of(members) + 5);
 }
 
 double gw__sets_bytes(const struct gw_plan *plan, size_t rows)
 {
-    return (double)rows * (2 * 8 * words_of(plan) + 5);
+    return bytes_of(count_members(plan), rows);
 }
 
 enum gw_err gw__sets_init(struct gw__sets *sets, const struct gw_plan *plan,
-                          uint32_t rows, struct gw_error *why)
+                          const struct gw__start *start, uint32_t rows,
+                          struct gw_error *why)
 {
-    size_t words = words_of(plan);
-    if (gw__sets_bytes(plan, rows) > BYTES_MAX)
+    unsigned members = start ? GW__NODES_MAX : count_members(plan);
+    size_t words = words_of(members);
+    if (bytes_of(members, rows) > BYTES_MAX)
         return gw_fail(why, GW_ENOMEM,
                        "contributor sets of %u ranks with %u scratch",
                        plan->ranks, plan->scratch);
     *sets = (struct gw__sets){
-        .members = count_members(plan),
+        .members = members,
         .words = (unsigned)words,
+        .start = start,
         .now = calloc(rows, words * sizeof *sets->now),
         .next = calloc(rows, words * sizeof *sets->next),
         .staged = calloc(rows, sizeof *sets->staged),
@@ -65,13 +73,6 @@ void gw__sets_fini(struct gw__sets *sets)
     *sets = (struct gw__sets){0};
 }
 
-void gw__sets_from(struct gw__sets *sets, const struct gw__start *start)
-{
-    sets->start = start;
-    if (start)
-        sets->members = GW__CONTRIBUTORS_MAX;
-}
-
 static uint64_t *set_row(const struct gw__sets *sets, uint64_t *of,
                          uint32_t row)
 {
@@ -87,7 +88,9 @@ void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
     if (place % (plan->scratch + 1) != 0)
         return; /* scratch is empty */
     if (sets->start) {
-        set[0] = sets->start->sets[(size_t)rank * plan->chunks + chunk];
+        const struct gw_nodes *from =
+            &sets->start->sets[(size_t)rank * plan->chunks + chunk];
+        memcpy(set, from->words, sizeof from->words);
         return;
     }
     unsigned self = gw__sets_self(plan, rank);
@@ -171,7 +174,7 @@ static unsigned wanted_of(const struct gw__sets *sets,
 static bool is_wanted(const struct gw__sets *sets, const struct gw_plan *plan,
                       unsigned rank, unsigned member)
 {
-    return sets->start ? sets->start->full >> member % 64 & 1
+    return sets->start ? gw__nodes_has(&sets->start->full, member)
                        : member < wanted_of(sets, plan, rank);
 }
 
@@ -179,7 +182,8 @@ bool gw__sets_is_full(const struct gw__sets *sets, const struct gw_plan *plan,
                       unsigned rank, const uint64_t *set)
 {
     if (sets->start)
-        return set[0] == sets->start->full;
+        return memcmp(set, sets->start->full.words,
+                      sizeof sets->start->full) == 0;
     unsigned wanted = wanted_of(sets, plan, rank);
     if (gw__sets_count(sets, set) != wanted)
         return false;

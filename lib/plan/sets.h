@@ -13,7 +13,7 @@
 #include "start.h"
 
 struct gw__sets {
-    unsigned members; /* of the full set; 64 with an explicit start */
+    unsigned members; /* of the full set; all nodes with an explicit start */
     unsigned words;   /* 64-bit words per set */
     const struct gw__start *start; /* NULL: the collective's own start */
     uint64_t *now;                 /* values from before the step */
@@ -28,13 +28,13 @@ unsigned gw__sets_self(const struct gw_plan *plan, unsigned rank);
 /* Memory of `rows` sets, in bytes. */
 double gw__sets_bytes(const struct gw_plan *plan, size_t rows);
 
-/* All rows are empty at first. */
+/* All rows are empty at first. They begin with `start` (NULL: as usual), which
+ * must outlive them. */
 GW_MUST_CHECK enum gw_err gw__sets_init(struct gw__sets *sets,
                                         const struct gw_plan *plan,
+                                        const struct gw__start *start,
                                         uint32_t rows, struct gw_error *why);
 void gw__sets_fini(struct gw__sets *sets);
-/* The rows begin with `start` (NULL: as usual), which must outlive them. */
-void gw__sets_from(struct gw__sets *sets, const struct gw__start *start);
 
 /* Sets the row to the value that the rank's buffer or scratch, `place` in the
  * order of gw__row, holds of `chunk` before the first step. */

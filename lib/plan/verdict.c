@@ -113,7 +113,8 @@ static bool holds_at_first(const struct gw__index *index, unsigned rank,
 {
     const struct gw_plan *plan = index->plan;
     if (index->start)
-        return index->start->sets[(size_t)rank * plan->chunks + chunk] != 0;
+        return !gw__nodes_is_empty(
+            index->start->sets[(size_t)rank * plan->chunks + chunk]);
     return gw_plan_holds(plan, rank, chunk);
 }
 

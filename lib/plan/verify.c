@@ -103,13 +103,13 @@ enum gw_err gw__plan_verify_from(const struct gw_plan *plan,
                                  struct gw_verdict *verdict,
                                  struct gw_error *why)
 {
-    if (plan->ranks > GW__CONTRIBUTORS_MAX ||
+    if (plan->ranks > GW__NODES_MAX ||
         plan->collective != GW_ALLREDUCE) {
         *verdict = (struct gw_verdict){.fault = GW_FAULT_SHAPE};
         return gw_fail(why, GW_EINVAL,
                        "a plan with its own start must be an allreduce of at "
                        "most %d ranks",
-                       GW__CONTRIBUTORS_MAX);
+                       GW__NODES_MAX);
     }
     return verify(plan, start, link_chunks, verdict, why);
 }

@@ -32,39 +32,41 @@ struct gw__contributor_sets {
     uint64_t op;
     unsigned node;
     unsigned chunks;
-    uint64_t target; /* contributors of the result: nodes as bits */
+    struct gw_nodes target; /* contributors of the result */
     bool frozen;
-    uint64_t sets[GW__REPORT_CHUNKS_MAX];
+    struct gw_nodes sets[GW__REPORT_CHUNKS_MAX];
 };
 
 /* Each chunk is the node's own input. At most GW__REPORT_CHUNKS_MAX chunks. The
  * node is in the target, or takes no part in the op. */
 void gw__contributor_sets_begin(struct gw__contributor_sets *sets, uint64_t op,
                                 unsigned node, unsigned chunks,
-                                uint64_t target);
+                                const struct gw_nodes *target);
 /* Before a value whose contributors are `incoming` is added to the chunk.
  * GW_EWRONG, with the nodes in the message: a node would count twice or must
  * not count. GW_ECLOSED: frozen. On an error nothing changes. */
 GW_MUST_CHECK enum gw_err
 gw__contributor_sets_add(struct gw__contributor_sets *sets, unsigned chunk,
-                         uint64_t incoming, struct gw_error *why);
+                         const struct gw_nodes *incoming, struct gw_error *why);
 /* Before a value replaces the chunk. GW_EWRONG, GW_ECLOSED as above. */
 GW_MUST_CHECK enum gw_err
 gw__contributor_sets_replace(struct gw__contributor_sets *sets, unsigned chunk,
-                             uint64_t incoming, struct gw_error *why);
+                             const struct gw_nodes *incoming, struct gw_error *why);
 bool gw__contributor_sets_final(const struct gw__contributor_sets *sets,
                                 unsigned chunk);
 bool gw__contributor_sets_complete(const struct gw__contributor_sets *sets);
 
 /* The ring has lost a member: from now on nothing is added or replaced. */
 void gw__contributor_sets_freeze(struct gw__contributor_sets *sets);
-/* The part of a report about this op. */
+/* The part of a report about this op, whose initial members are `places`. */
 void gw__contributor_sets_report(const struct gw__contributor_sets *sets,
+                                 const struct gw__places *places,
                                  struct gw__holdings *holdings);
 /* Applies the decision: the op's result is of the nodes in `target`, and
  * `start[chunk]` is the set from which this member continues (recover.h): its
  * partial result, or its input again. */
 void gw__contributor_sets_retarget(struct gw__contributor_sets *sets,
-                                   uint64_t target, const uint64_t *start);
+                                   const struct gw_nodes *target,
+                                   const struct gw_nodes *start);
 
 #endif

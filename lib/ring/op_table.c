@@ -95,6 +95,14 @@ void gw__op_table_freeze(struct gw__op_table *ops)
         gw__contributor_sets_freeze(&ops->entries[i].sets);
 }
 
+static void report_entry(const struct gw__op_entry *entry,
+                         struct gw__holdings *holdings)
+{
+    const struct gw__places places = {entry->initial_count,
+                                      entry->initial_members};
+    gw__contributor_sets_report(&entry->sets, &places, holdings);
+}
+
 void gw__op_table_report(const struct gw__op_table *ops,
                          struct gw__report *report)
 {
@@ -105,46 +113,44 @@ void gw__op_table_report(const struct gw__op_table *ops,
     memset(report, 0, sizeof *report);
     if (complete && complete->complete) {
         report->low_watermark = newest;
-        gw__contributor_sets_report(&complete->sets,
-                                    &report->ops[report->op_count++]);
+        report_entry(complete, &report->ops[report->op_count++]);
     } else if (begun)
         report->low_watermark = ops->next_op;
     if (begun)
-        gw__contributor_sets_report(&begun->sets,
-                                    &report->ops[report->op_count++]);
+        report_entry(begun, &report->ops[report->op_count++]);
 }
 
 /* ---- ops ---- */
 
-/* Sets the members that take part in the op in the view in force; returns them
- * as bits. */
-uint64_t gw__op_table_participants(const struct gw__view *view,
-                                   struct gw__op_entry *entry)
+/* Sets the members that take part in the op in the view in force; returns
+ * them. */
+struct gw_nodes gw__op_table_participants(const struct gw__view *view,
+                                          struct gw__op_entry *entry)
 {
-    uint64_t nodes = 0;
+    struct gw_nodes nodes = {{0}};
     entry->ranks = 0;
     for (unsigned i = 0; i < view->ring_count; i++) {
         const struct gw__ring_member *m = &view->ring[i];
         if (m->from_op > entry->op)
             continue;
         entry->nodes[entry->ranks++] = m->node;
-        nodes |= (uint64_t)1 << m->node;
+        gw__nodes_add(&nodes, m->node);
     }
     return nodes;
 }
 
 static void begin_fresh(struct gw__op_table *ops, struct gw__op_entry *entry)
 {
-    uint8_t places[GW__NODES_MAX];
-    uint64_t nodes = gw__op_table_participants(&ops->view, entry);
-    assert(nodes >> ops->node & 1);
+    uint16_t places[GW__NODES_MAX];
+    struct gw_nodes nodes = gw__op_table_participants(&ops->view, entry);
+    assert(gw__nodes_has(&nodes, ops->node));
     memset(entry->held, 0, sizeof entry->held);
     entry->initial_count = gw__ring_places(ops->view.ring, ops->view.ring_count,
                                            entry->op, places);
     for (unsigned i = 0; i < entry->initial_count; i++)
         entry->initial_members[i] = places[i];
     gw__contributor_sets_begin(&entry->sets, entry->op, ops->node, entry->ranks,
-                               nodes);
+                               &nodes);
 }
 
 void gw__op_table_begin(struct gw__op_table *ops)
@@ -154,7 +160,7 @@ void gw__op_table_begin(struct gw__op_table *ops)
     if (entry->decided)
         gw__contributor_sets_begin(&entry->sets, entry->op, ops->node,
                                    entry->initial_count,
-                                   entry->decision.contributors);
+                                   &entry->decision.contributors);
     else
         begin_fresh(ops, entry);
     entry->begun = entry->task_left = true;
@@ -224,10 +230,12 @@ bool gw__op_table_accepts(const struct gw__op_table *ops, uint64_t ring_epoch,
     return current && !ops->frozen && entry && entry->begun;
 }
 
-uint64_t gw__op_table_contributors(const struct gw__op_table *ops, uint64_t op)
+struct gw_nodes gw__op_table_contributors(const struct gw__op_table *ops,
+                                          uint64_t op)
 {
     const struct gw__op_entry *entry = open_entry(ops, op);
-    return entry && entry->begun ? entry->sets.target : 0;
+    return entry && entry->begun ? entry->sets.target
+                                 : (struct gw_nodes){{0}};
 }
 
 unsigned gw__op_table_initial_members(const struct gw__op_table *ops,

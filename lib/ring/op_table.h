@@ -137,7 +137,8 @@ bool gw__op_table_accepts(const struct gw__op_table *ops, uint64_t ring_epoch,
                           uint64_t op);
 
 /* The contributors of the result of an open op, and its initial members. */
-uint64_t gw__op_table_contributors(const struct gw__op_table *ops, uint64_t op);
+struct gw_nodes gw__op_table_contributors(const struct gw__op_table *ops,
+                                          uint64_t op);
 unsigned gw__op_table_initial_members(const struct gw__op_table *ops,
                                       uint64_t op,
                                       unsigned initial_members[GW__NODES_MAX]);

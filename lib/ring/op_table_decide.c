@@ -12,17 +12,19 @@
 
 #include <string.h>
 
-/* A report with another number of chunks is of an op begun before a member was
+/* A report with other initial members is of an op begun before a member was
  * admitted to it: ignore it. */
 static void set_holdings(struct gw__op_entry *entry,
                          const struct gw__report *const *reports)
 {
+    const struct gw__places places = {entry->initial_count,
+                                      entry->initial_members};
     memset(entry->held, 0, sizeof entry->held);
     for (unsigned i = 0; i < entry->ranks; i++) {
         const struct gw__report *report = reports[entry->nodes[i]];
         const struct gw__holdings *held =
             report ? gw__report_of(report, entry->op) : NULL;
-        if (!held || held->chunks != entry->initial_count)
+        if (!held || !gw__holdings_match(held, &places, places.count))
             continue;
         entry->holdings[i] = *held;
         entry->held[i] = &entry->holdings[i];
@@ -44,7 +46,7 @@ static void decided(struct gw__op_table *ops,
     if (entry->begun && entry->sets.chunks != entry->initial_count)
         gw__contributor_sets_begin(&entry->sets, entry->op, ops->node,
                                    entry->initial_count,
-                                   decision->contributors);
+                                   &decision->contributors);
     entry->task_left = entry->begun;
 }
 

@@ -12,8 +12,8 @@
 /* The entry of this op: the present one, or a new one that replaces the entry
  * of an op that is over. */
 struct gw__op_entry *gw__op_table_open(struct gw__op_table *ops, uint64_t op);
-/* Sets the members that take part in the entry's op; returns them as bits. */
-uint64_t gw__op_table_participants(const struct gw__view *view,
-                                   struct gw__op_entry *entry);
+/* Sets the members that take part in the entry's op, and returns them. */
+struct gw_nodes gw__op_table_participants(const struct gw__view *view,
+                                          struct gw__op_entry *entry);
 
 #endif

@@ -19,23 +19,23 @@ struct route {
 struct maker {
     const struct gw__recovery_case *c;
     struct gw__recovery *recovery;
-    struct route *routes; /* of each chunk */
+    struct route *routes;  /* of each chunk */
+    struct gw_nodes *held; /* [rank * chunks + chunk]; NULL: only inputs */
+    /* [chunk * ranks + rank]: hops to its left up to a final copy */
+    uint16_t *away;
 };
 
-static uint64_t bit(unsigned node)
+/* What a rank holds of a chunk: a partial sum, or its input. */
+static struct gw_nodes held(const struct maker *m, unsigned rank,
+                            unsigned chunk)
 {
-    return (uint64_t)1 << node;
+    if (m->held && !gw__nodes_is_empty(m->held[(size_t)rank * m->c->chunks + chunk]))
+        return m->held[(size_t)rank * m->c->chunks + chunk];
+    return gw__nodes_only(m->c->nodes[rank]);
 }
 
-static uint64_t held(const struct gw__recovery_case *c, unsigned rank,
-                     unsigned chunk)
-{
-    bool has_report = c->held && c->held[rank];
-    uint64_t set = has_report ? c->held[rank]->sets[chunk] : 0;
-    return set ? set : bit(c->nodes[rank]);
-}
-
-static uint64_t *start_of(const struct maker *m, unsigned rank, unsigned chunk)
+static struct gw_nodes *start_of(const struct maker *m, unsigned rank,
+                                 unsigned chunk)
 {
     return &m->recovery->sets[(size_t)rank * m->c->chunks + chunk];
 }
@@ -55,15 +55,15 @@ static unsigned first_in_order(const struct gw__recovery_case *c,
 
 /* The holder of the largest usable partial result; of equal ones the first in
  * order. */
-static unsigned best_holder(const struct gw__recovery_case *c, unsigned chunk)
+static unsigned best_holder(const struct maker *m, unsigned chunk)
 {
-    unsigned first = first_in_order(c, chunk), best = first;
-    int most = 1;
-    for (unsigned i = 0; i < c->ranks; i++) {
+    const struct gw__recovery_case *c = m->c;
+    unsigned first = first_in_order(c, chunk), best = first, most = 1;
+    for (unsigned i = 0; m->held && i < c->ranks; i++) {
         unsigned rank = (first + i) % c->ranks;
-        uint64_t set = held(c, rank, chunk);
-        int count = __builtin_popcountll(set);
-        if (!(set & ~c->target) && count > most) {
+        struct gw_nodes set = held(m, rank, chunk);
+        unsigned count = gw__nodes_count(set);
+        if (count > most && gw__nodes_within(set, c->target)) {
             best = rank;
             most = count;
         }
@@ -73,30 +73,30 @@ static unsigned best_holder(const struct gw__recovery_case *c, unsigned chunk)
 
 /* Hops from `first` until the value contains all nodes of the target. */
 static unsigned hops_to_add(const struct gw__recovery_case *c, unsigned first,
-                            uint64_t set)
+                            struct gw_nodes set)
 {
     unsigned hops = 0;
-    for (unsigned i = 1; i < c->ranks && set != c->target; i++) {
-        uint64_t node = bit(c->nodes[(first + i) % c->ranks]);
-        if (node & c->target & ~set)
+    for (unsigned i = 1; i < c->ranks; i++) {
+        unsigned node = c->nodes[(first + i) % c->ranks];
+        if (gw__nodes_has(&c->target, node) && !gw__nodes_has(&set, node))
             hops = i;
-        set |= node & c->target;
     }
     return hops;
 }
 
 /* Additions in a value with this set. */
-static unsigned sums_in(uint64_t set)
+static unsigned sums_in(struct gw_nodes set)
 {
-    return (unsigned)__builtin_popcountll(set) - 1;
+    return gw__nodes_count(set) - 1;
 }
 
-static void count_chunk(const struct maker *m, unsigned chunk, uint64_t kept)
+static void count_chunk(const struct maker *m, unsigned chunk,
+                        struct gw_nodes kept)
 {
     struct gw__recovery *r = m->recovery;
     bool redone = false;
-    for (unsigned rank = 0; rank < m->c->ranks; rank++)
-        redone = redone || held(m->c, rank, chunk) & ~m->c->target;
+    for (unsigned rank = 0; m->held && !redone && rank < m->c->ranks; rank++)
+        redone = !gw__nodes_within(held(m, rank, chunk), m->c->target);
     if (redone)
         r->chunks_redone++;
     else if (sums_in(kept) > 0)
@@ -116,6 +116,20 @@ static void count_spread(const struct maker *m)
     r->sums_kept += sums;
 }
 
+/* The distance of each rank to the next final copy on its left. */
+static void measure_spread(const struct maker *m, unsigned chunk)
+{
+    unsigned p = m->c->ranks, away = 0;
+    uint16_t *of = &m->away[(size_t)chunk * p];
+    for (unsigned i = 0; i < 2 * p; i++) {
+        unsigned rank = i % p;
+        away = gw__nodes_equal(*start_of(m, rank, chunk), m->c->target)
+                   ? 0
+                   : away + 1;
+        of[rank] = (uint16_t)away;
+    }
+}
+
 /* Chooses the chunk's route, and the value from which each rank starts. */
 static void choose_route(const struct maker *m, unsigned chunk)
 {
@@ -123,18 +137,20 @@ static void choose_route(const struct maker *m, unsigned chunk)
     struct route *route = &m->routes[chunk];
     *route = (struct route){.spread = false};
     for (unsigned rank = 0; rank < c->ranks; rank++) {
-        bool complete = held(c, rank, chunk) == c->target;
-        *start_of(m, rank, chunk) = complete ? c->target : bit(c->nodes[rank]);
+        bool complete = gw__nodes_equal(held(m, rank, chunk), c->target);
+        *start_of(m, rank, chunk) =
+            complete ? c->target : gw__nodes_only(c->nodes[rank]);
         route->spread = route->spread || complete;
     }
     if (route->spread) {
+        measure_spread(m, chunk);
         count_spread(m);
         return;
     }
-    route->first = best_holder(c, chunk);
-    uint64_t kept = held(c, route->first, chunk);
-    if (kept & ~c->target) /* all partials contain an excluded node */
-        kept = bit(c->nodes[route->first]);
+    route->first = best_holder(m, chunk);
+    struct gw_nodes kept = held(m, route->first, chunk);
+    if (!gw__nodes_within(kept, c->target)) /* so do all partial sums */
+        kept = gw__nodes_only(c->nodes[route->first]);
     *start_of(m, route->first, chunk) = kept;
     route->adds = hops_to_add(c, route->first, kept);
     count_chunk(m, chunk, kept);
@@ -150,8 +166,8 @@ static void emit_transfer(const struct maker *m, struct gw_builder *b,
     unsigned p = m->c->ranks, src = (route->first + s) % p, dst = (src + 1) % p;
     if (s >= route->adds + p - 1)
         return;
-    uint64_t in_it = *start_of(m, route->first, chunk);
-    bool adds = s < route->adds && !(in_it & bit(m->c->nodes[dst]));
+    const struct gw_nodes *in_it = start_of(m, route->first, chunk);
+    bool adds = s < route->adds && !gw__nodes_has(in_it, m->c->nodes[dst]);
     gw_builder_add(b, src, dst, chunk, adds ? GW_ADD : GW_REPLACE);
 }
 
@@ -160,13 +176,9 @@ static void emit_spread(const struct maker *m, struct gw_builder *b,
                         unsigned chunk, unsigned s)
 {
     unsigned p = m->c->ranks;
-    for (unsigned rank = 0; rank < p; rank++) {
-        unsigned away = 0;
-        while (*start_of(m, (rank + p - away) % p, chunk) != m->c->target)
-            away++;
-        if (away == s + 1)
+    for (unsigned rank = 0; rank < p; rank++)
+        if (m->away[(size_t)chunk * p + rank] == s + 1)
             gw_builder_add(b, (rank + p - 1) % p, rank, chunk, GW_REPLACE);
-    }
 }
 
 static void emit(const struct maker *m, struct gw_builder *b)
@@ -188,6 +200,7 @@ static void emit(const struct maker *m, struct gw_builder *b)
 static enum gw_err check_shape(const struct gw__recovery_case *c,
                                struct gw_error *why)
 {
+    const struct gw__places places = {c->initial_count, c->initial_members};
     if (c->ranks == 0 || c->ranks > GW__NODES_MAX || c->initial_count == 0 ||
         c->initial_count > GW__NODES_MAX)
         return gw_fail(why, GW_EINVAL,
@@ -197,39 +210,48 @@ static enum gw_err check_shape(const struct gw__recovery_case *c,
         return gw_fail(why, GW_EINVAL, "a recovery of %u chunks is impossible",
                        c->chunks);
     for (unsigned i = 0; c->held && i < c->ranks; i++)
-        if (c->held[i] && c->held[i]->chunks != c->chunks)
+        if (c->held[i] && !gw__holdings_match(c->held[i], &places, c->chunks))
             return gw_fail(why, GW_EMISMATCH,
-                           "node %u has %u chunks, but others have %u",
-                           c->nodes[i], c->held[i]->chunks, c->chunks);
+                           "node %u has %u chunks of %u members, but others "
+                           "have %u chunks of other members",
+                           c->nodes[i], c->held[i]->chunks, c->held[i]->places,
+                           c->chunks);
     return GW_OK;
+}
+
+static bool has_final_copy(const struct maker *m, unsigned chunk)
+{
+    for (unsigned i = 0; i < m->c->ranks; i++)
+        if (gw__nodes_equal(held(m, i, chunk), m->c->target))
+            return true;
+    return false;
 }
 
 /* Is the data of every node in the target available, from a final copy or as
  * the input of a survivor? Is every survivor in the target? */
-static enum gw_err check_target(const struct gw__recovery_case *c,
-                                struct gw_error *why)
+static enum gw_err check_target(const struct maker *m, struct gw_error *why)
 {
-    uint64_t alive = 0;
+    const struct gw__recovery_case *c = m->c;
+    struct gw_nodes alive = {{0}};
     for (unsigned i = 0; i < c->ranks; i++)
-        alive |= bit(c->nodes[i]);
-    if (alive & ~c->target)
+        gw__nodes_add(&alive, c->nodes[i]);
+    struct gw_nodes excluded = gw__nodes_minus(alive, c->target);
+    struct gw_nodes gone = gw__nodes_minus(c->target, alive);
+    if (!gw__nodes_is_empty(excluded))
         return gw_fail(why, GW_EINVAL,
-                       "node %d is alive, but its data is excluded",
-                       __builtin_ctzll(alive & ~c->target));
-    for (unsigned chunk = 0; c->target & ~alive && chunk < c->chunks; chunk++) {
-        bool complete = false;
-        for (unsigned i = 0; i < c->ranks; i++)
-            complete = complete || held(c, i, chunk) == c->target;
-        if (!complete)
+                       "node %u is alive, but its data is excluded",
+                       gw__nodes_next(&excluded, 0));
+    for (unsigned chunk = 0; !gw__nodes_is_empty(gone) && chunk < c->chunks;
+         chunk++)
+        if (!has_final_copy(m, chunk))
             return gw_fail(why, GW_EINVAL,
-                           "the data of node %d is included, but no final copy "
+                           "the data of node %u is included, but no final copy "
                            "of chunk %u survives",
-                           __builtin_ctzll(c->target & ~alive), chunk);
-    }
+                           gw__nodes_next(&gone, 0), chunk);
     return GW_OK;
 }
 
-static enum gw_err make_recovery(const struct maker *m, struct gw_error *why)
+static enum gw_err make_plan(const struct maker *m, struct gw_error *why)
 {
     const struct gw__recovery_case *c = m->c;
     struct gw_builder *b;
@@ -243,6 +265,36 @@ static enum gw_err make_recovery(const struct maker *m, struct gw_error *why)
     return gw_builder_finish(&b, &m->recovery->plan, why);
 }
 
+/* Makes the tables; false: out of memory. */
+static bool init_maker(struct maker *m)
+{
+    const struct gw__recovery_case *c = m->c;
+    const struct gw__places places = {c->initial_count, c->initial_members};
+    size_t cells = (size_t)c->ranks * c->chunks;
+    m->recovery->sets = calloc(cells, sizeof *m->recovery->sets);
+    m->routes = calloc(c->chunks, sizeof *m->routes);
+    m->away = calloc(cells, sizeof *m->away);
+    m->held = c->held ? calloc(cells, sizeof *m->held) : NULL;
+    if (!m->recovery->sets || !m->routes || !m->away || (c->held && !m->held))
+        return false;
+    for (unsigned i = 0; c->held && i < c->ranks; i++)
+        if (c->held[i])
+            gw__holdings_unpack(c->held[i], &places,
+                                &m->held[(size_t)i * c->chunks]);
+    return true;
+}
+
+static enum gw_err make_recovery(struct maker *m, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    if (!init_maker(m))
+        return gw_fail(why, GW_ENOMEM, "recovery of %u ranks", m->c->ranks);
+    m->recovery->start =
+        (struct gw__start){.sets = m->recovery->sets, .full = m->c->target};
+    err = check_target(m, why);
+    return err ? err : make_plan(m, why);
+}
+
 enum gw_err gw__recovery_make(const struct gw__recovery_case *c,
                               struct gw__recovery *recovery,
                               struct gw_error *why)
@@ -251,18 +303,10 @@ enum gw_err gw__recovery_make(const struct gw__recovery_case *c,
     memset(recovery, 0, sizeof *recovery);
     enum gw_err err = check_shape(c, why);
     if (!err)
-        err = check_target(c, why);
-    if (err)
-        return err;
-    recovery->sets =
-        calloc((size_t)c->ranks * c->chunks, sizeof *recovery->sets);
-    m.routes = calloc(c->chunks, sizeof *m.routes);
-    recovery->start =
-        (struct gw__start){.sets = recovery->sets, .full = c->target};
-    err = recovery->sets && m.routes
-              ? make_recovery(&m, why)
-              : gw_fail(why, GW_ENOMEM, "recovery of %u ranks", c->ranks);
+        err = make_recovery(&m, why);
     free(m.routes);
+    free(m.away);
+    free(m.held);
     if (err)
         gw__recovery_fini(recovery);
     return err;

@@ -45,7 +45,7 @@ struct gw__recovery_case {
      * has yet to begin. */
     const struct gw__holdings *const *held;
     unsigned chunks;
-    uint64_t target; /* nodes as bits */
+    struct gw_nodes target;
     /* The initial members of the op, dead ones included, by their places:
      * member c % origin_count owns chunk c. */
     unsigned initial_count;
@@ -56,7 +56,7 @@ struct gw__recovery {
     struct gw_plan *plan; /* an all-reduce; no steps if all copies are final */
     /* [rank * chunks + chunk]: the set with which it starts. Only the own node:
      * the input. */
-    uint64_t *sets;
+    struct gw_nodes *sets;
     struct gw__start start;
     /* Each chunk is in one of these groups, the first that applies. */
     unsigned chunks_spread; /* a final copy survived */

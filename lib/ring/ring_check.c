@@ -20,34 +20,36 @@ static bool equal(const struct table *t, unsigned a, unsigned b)
     return memcmp(t->rows[a], t->rows[b], sizeof t->rows[a]) == 0;
 }
 
-static unsigned count_like(const struct table *t, uint64_t nodes, unsigned node)
+static unsigned count_like(const struct table *t, const struct gw_nodes *nodes,
+                           unsigned node)
 {
     unsigned like = 0;
-    for (uint64_t left = nodes; left; left &= left - 1)
-        like += equal(t, node, (unsigned)__builtin_ctzll(left));
+    for (unsigned n = gw__nodes_next(nodes, 0); n < GW__NODES_MAX;
+         n = gw__nodes_next(nodes, n + 1))
+        like += equal(t, node, n);
     return like;
 }
 
 /* The first node with the most frequent row. */
-static unsigned most_common(const struct table *t, uint64_t nodes)
+static unsigned most_common(const struct table *t, const struct gw_nodes *nodes)
 {
-    unsigned best = (unsigned)__builtin_ctzll(nodes);
-    for (uint64_t left = nodes; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+    unsigned best = gw__nodes_next(nodes, 0);
+    for (unsigned node = gw__nodes_next(nodes, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(nodes, node + 1)) {
         if (count_like(t, nodes, node) > count_like(t, nodes, best))
             best = node;
     }
     return best;
 }
 
-static enum gw_err compare_calls(const struct table *t, uint64_t nodes,
-                                 uint64_t op, struct gw_error *why)
+static enum gw_err compare_calls(const struct table *t,
+                                 const struct gw_nodes *nodes, uint64_t op, struct gw_error *why)
 {
     unsigned common = most_common(t, nodes);
     char others[128] = "";
     size_t used = 0;
-    for (uint64_t left = nodes; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+    for (unsigned node = gw__nodes_next(nodes, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(nodes, node + 1)) {
         if (equal(t, node, common) || used + 8 > sizeof others)
             continue;
         used += (size_t)snprintf(others + used, sizeof others - used, "%s%u",
@@ -77,5 +79,5 @@ enum gw_err gw_ring_check(struct gw_ring *ring, struct gw_error *why)
                                       .op = GW_BOR,
                                       .tag = GW__RING_OWN_TAG};
     enum gw_err err = gw__ring_op(ring, &call, &result, why);
-    return err ? err : compare_calls(&all, result.contributors, result.op, why);
+    return err ? err : compare_calls(&all, &result.contributors, result.op, why);
 }

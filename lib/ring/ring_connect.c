@@ -54,11 +54,12 @@ static void report_lost(struct gw_ring *ring, unsigned rank)
     gw__ring_request(ring, &request);
 }
 
-static void report_lost_peers(struct gw_ring *ring, uint64_t lost)
+static void report_lost_peers(struct gw_ring *ring, struct gw_nodes lost)
 {
     gw__session_lock(&ring->session);
-    for (; lost; lost &= lost - 1)
-        report_lost(ring, (unsigned)__builtin_ctzll(lost));
+    for (unsigned rank = gw__nodes_next(&lost, 0); rank < GW__NODES_MAX;
+         rank = gw__nodes_next(&lost, rank + 1))
+        report_lost(ring, rank);
     gw__session_unlock(&ring->session);
 }
 
@@ -81,14 +82,16 @@ enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
 {
     const struct gw_error *reason = gw_comm_error(ring->comm);
     bool loss = err == GW_ELOST || err == GW_ECLOSED;
-    uint64_t lost = loss ? gw__comm_lost(ring->comm) : 0;
+    struct gw_nodes lost = {{0}};
+    if (loss)
+        lost = gw__comm_lost(ring->comm);
     gw__session_lock(&ring->session);
     if (loss) {
         ring->broken_epoch = ring->comm_epoch;
         ring->broken_until_ns = 0;
     } else if (!ring->failed.code)
         gw_fail(&ring->failed, err, "%s", reason->text);
-    if (lost) {
+    if (!gw__nodes_is_empty(lost)) {
         gw__status_noticed(ring);
         gw__status_append(ring, reason->text);
     }

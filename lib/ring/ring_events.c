@@ -110,7 +110,8 @@ static void members(struct gw_ring *ring, const struct gw__view *view)
         unsigned node = known->ring[i].node;
         if (!is_in_view(view, &known->ring[i]))
             member(ring, view, node,
-                   ring->leaving >> node & 1 ? GW_MEMBER_LEFT : GW_MEMBER_DEAD);
+                   gw__nodes_has(&ring->leaving, node) ? GW_MEMBER_LEFT
+                                                       : GW_MEMBER_DEAD);
     }
     for (unsigned i = 0; i < view->ring_count; i++)
         if (moved || !is_in_view(known, &view->ring[i]))
@@ -132,18 +133,18 @@ void gw__events_view(struct gw_ring *ring,
 {
     const struct gw__view *view = &update->view;
     bool first = is_first(ring, view);
-    uint64_t joiners = 0;
+    struct gw_nodes joiners = {{0}};
     for (unsigned i = 0; i < update->joiner_count; i++) {
         unsigned node = update->joiners[i].node;
-        joiners |= (uint64_t)1 << node;
-        if (first && !(ring->reported_joiners >> node & 1))
+        gw__nodes_add(&joiners, node);
+        if (first && !gw__nodes_has(&ring->reported_joiners, node))
             member(ring, view, node, GW_MEMBER_JOINING);
     }
     ring->reported_joiners = joiners;
     if (first && view->epoch > ring->known.epoch)
         members(ring, view);
     if (view->epoch > ring->known.epoch)
-        ring->leaving &= gw__view_nodes(view);
+        ring->leaving = gw__nodes_and(ring->leaving, gw__view_nodes(view));
 }
 
 void gw__events_decision(struct gw_ring *ring,
@@ -165,15 +166,16 @@ void gw__events_decision(struct gw_ring *ring,
 void gw__events_recovery(struct gw_ring *ring,
                          const struct gw__recovery_task *task,
                          const struct gw__contributor_sets *before,
-                         const uint64_t *start)
+                         const struct gw_nodes *start)
 {
-    uint64_t own = (uint64_t)1 << ring->session.node;
+    struct gw_nodes own = gw__nodes_only(ring->session.node);
     for (unsigned c = 0; c < before->chunks; c++) {
-        bool redone = before->sets[c] != own && start[c] == own;
+        bool held = !gw__nodes_equal(before->sets[c], own);
+        bool redone = held && gw__nodes_equal(start[c], own);
         struct gw_event event = event_of(ring, GW_EV_RECOVERY, redone);
         event.op = (uint32_t)task->op;
         event.chunk = c;
-        if (before->sets[c] != own)
+        if (held)
             emit(ring, &event);
     }
 }

@@ -118,12 +118,16 @@ uint64_t gw__keep_digest(const void *data, size_t bytes, uint64_t op,
 
 static uint64_t chain(uint64_t digest, const struct gw_ring_result *result)
 {
-    const uint64_t head[] = {digest, result->op, result->contributors,
-                             result->tag,
+    const uint64_t *words = result->contributors.words;
+    const uint64_t head[] = {digest, result->op, words[0], result->tag,
                              (uint64_t)result->type << 8 | result->redop};
+    uint64_t seed = gw__keep_hash(head, sizeof head, 0);
+    for (unsigned w = 1; w < GW__NODE_WORDS; w++)
+        if (words[w])
+            seed = gw__keep_hash(&words[w], sizeof words[w], seed + w);
     return gw__keep_digest(result->data,
                            result->count * gw_dtype_size(result->type),
-                           result->op, gw__keep_hash(head, sizeof head, 0));
+                           result->op, seed);
 }
 
 /* ---- results for the application ---- */
@@ -146,7 +150,7 @@ static enum gw_err average(struct gw_ring *ring,
         .count = kept->count,
         .type = kept->type,
         .op = GW_AVG,
-        .scale_ranks = (unsigned)__builtin_popcountll(kept->contributors)};
+        .scale_ranks = gw_nodes_count(&kept->contributors)};
     gw_reduce_local(&reduce);
     delivered->data = dest;
     return GW_OK;

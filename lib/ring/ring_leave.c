@@ -21,7 +21,7 @@ void gw__leave_requested(struct gw_ring *ring, unsigned from)
     uint8_t out[GW__TRANSFER_HEAD_MAX + GW__STATE_BLOCK_BYTES];
     gw__session_lock(&ring->session);
     answer.ops = ring->member ? ring->ops.next_op : 0;
-    ring->leaving |= (uint64_t)1 << from;
+    gw__nodes_add(&ring->leaving, from);
     gw__session_unlock(&ring->session);
     gw__driver_send(ring->session.driver, from, out,
                     gw__state_transfer_encode(&answer, out));

@@ -19,11 +19,6 @@
 
 /* ---- one task ---- */
 
-static uint64_t bit(unsigned node)
-{
-    return (uint64_t)1 << node;
-}
-
 /* The values of the task's op. A complete op has only results: all its chunks
  * are final, so the input is never read. */
 static struct gw_call data_of(const struct gw_ring *ring,
@@ -50,8 +45,8 @@ static void copy_own_input(const struct gw_ring *ring,
                            const struct gw_call *data)
 {
     bool complete = ring->kept[task->op % GW__OP_TABLE_OPS].complete;
-    if (!complete && task->plan.target == bit(ring->session.node) &&
-        data->count)
+    struct gw_nodes own = gw__nodes_only(ring->session.node);
+    if (!complete && gw__nodes_equal(task->plan.target, own) && data->count)
         memcpy(data->out, data->in, data->count * gw_dtype_size(data->type));
 }
 
@@ -68,7 +63,7 @@ static enum gw_err begin_move(struct gw_ring *ring,
     struct gw__contributor_sets *sets = gw__op_table_sets(&ring->ops, task->op);
     ring->contributors =
         (struct gw__contributors){.sets = sets->sets,
-                                  .own = bit(ring->session.node),
+                                  .own = ring->session.node,
                                   .target = task->plan.target,
                                   .recovers = task->recovers};
     ring->moving = true;
@@ -152,7 +147,8 @@ static unsigned count_lost(const struct gw__view *view,
     for (unsigned i = 0; i < result->initial_count; i++) {
         int rank = gw__view_rank(view, result->initial_members[i]);
         lost += rank >= 0 && view->ring[rank].from_op <= result->op &&
-                !(result->contributors & bit(result->initial_members[i]));
+                !gw_nodes_has(&result->contributors,
+                              result->initial_members[i]);
     }
     return lost;
 }

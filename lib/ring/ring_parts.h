@@ -155,7 +155,7 @@ struct gw_ring {
     /* leaving: completed ops that each node has reported; nodes that are
      * leaving */
     uint64_t passed[GW__NODES_MAX];
-    uint64_t leaving;
+    struct gw_nodes leaving;
 
     /* status */
     struct gw_ring_status status; /* counters, `last`, and the text */
@@ -166,8 +166,8 @@ struct gw_ring {
     struct gw__progress_report report,
         sent_report; /* now; last sent to the machine */
     uint64_t sent_report_ns;
-    bool joining;              /* gw_ring_join has not returned */
-    uint64_t reported_joiners; /* joiners reported by an event */
+    bool joining; /* gw_ring_join has not returned */
+    struct gw_nodes reported_joiners; /* joiners reported by an event */
 
     /* ---- under `state_lock` ---- */
 
@@ -368,7 +368,7 @@ void gw__events_decision(struct gw_ring *ring,
 void gw__events_recovery(struct gw_ring *ring,
                          const struct gw__recovery_task *task,
                          const struct gw__contributor_sets *before,
-                         const uint64_t *start);
+                         const struct gw_nodes *start);
 
 /* ---- ring_status.c; with `lock` held ---- */
 

@@ -180,7 +180,7 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
     enum gw_err err = make_program(ring, task, &recovery, &ring->recovery, why);
     if (err)
         return err;
-    const uint64_t *start =
+    const struct gw_nodes *start =
         recovery.sets + (size_t)task->rank * task->plan.chunks;
     count_recovery(&ring->status, ring->ops.view.ring_epoch, task->op,
                    &recovery);
@@ -191,7 +191,7 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
                  (size_t)recovery.chunks_spread, (size_t)recovery.chunks_kept,
                  (size_t)recovery.chunks_fresh, (size_t)recovery.chunks_redone);
     gw__events_recovery(ring, task, sets, start);
-    gw__contributor_sets_retarget(sets, task->plan.target, start);
+    gw__contributor_sets_retarget(sets, &task->plan.target, start);
     gw__recovery_fini(&recovery);
     *program = ring->recovery;
     return GW_OK;

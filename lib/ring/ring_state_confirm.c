@@ -124,13 +124,13 @@ void gw__confirm_query(struct gw_ring *ring)
     const struct gw__state_transfer message = {.kind = GW__TRANSFER_CONFIRM};
     uint8_t out[GW__TRANSFER_BYTES_MAX];
     uint64_t now_ns = gw_now_ns();
-    uint64_t left =
+    struct gw_nodes left =
         gw__state_validity_requests(&ring->validity, &ring->known, self(ring));
-    if (!left || !ring->member || now_ns < ring->confirm_sent_ns + again_ns)
+    if (gw__nodes_is_empty(left) || !ring->member || now_ns < ring->confirm_sent_ns + again_ns)
         return;
     ring->confirm_sent_ns = now_ns;
     size_t bytes = gw__state_transfer_encode(&message, out);
-    for (unsigned node = 0; node < GW__NODES_MAX; node++)
-        if (left >> node & 1)
-            gw__driver_send(ring->session.driver, node, out, bytes);
+    for (unsigned node = gw__nodes_next(&left, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&left, node + 1))
+        gw__driver_send(ring->session.driver, node, out, bytes);
 }

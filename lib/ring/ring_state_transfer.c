@@ -34,10 +34,10 @@ static void put_result(struct gw__writer *w,
     gw__put_u64(w, result->count);
     gw__put_u8(w, result->type);
     gw__put_u8(w, result->redop);
-    gw__put_u64(w, result->contributors);
-    gw__put_u8(w, result->initial_count);
+    gw__put_nodes(w, &result->contributors);
+    gw__put_u16(w, result->initial_count);
     for (unsigned i = 0; i < result->initial_count; i++)
-        gw__put_u8(w, result->initial_members[i]);
+        gw__put_node(w, result->initial_members[i]);
 }
 
 static void get_result(struct gw__reader *r, struct gw_ring_result *result)
@@ -48,10 +48,10 @@ static void get_result(struct gw__reader *r, struct gw_ring_result *result)
     result->count = gw__get_u64(r);
     result->type = (enum gw_dtype)gw__get_u8_below(r, GW_DTYPE_COUNT);
     result->redop = (enum gw_redop)gw__get_u8_below(r, GW_REDOP_COUNT);
-    result->contributors = gw__get_u64(r);
-    result->initial_count = gw__get_u8_below(r, GW_RING_NODES + 1);
+    result->contributors = gw__get_nodes(r);
+    result->initial_count = gw__get_u16_below(r, GW_RING_NODES + 1);
     for (unsigned i = 0; i < result->initial_count; i++)
-        result->initial_members[i] = gw__get_u8_below(r, GW_RING_NODES);
+        result->initial_members[i] = gw__get_node(r);
 }
 
 static void put_request(struct gw__writer *w,

@@ -101,15 +101,14 @@ enum gw_err gw_ring_order(struct gw_ring *ring, const unsigned *nodes,
                           unsigned count, struct gw_error *why)
 {
     struct gw__order order = {0};
-    uint64_t listed = 0;
+    struct gw_nodes listed = {{0}};
     for (unsigned i = 0; i < count; i++) {
-        uint64_t bit = nodes[i] < GW_RING_NODES ? UINT64_C(1) << nodes[i] : 0;
-        if (!bit || listed & bit)
+        if (nodes[i] >= GW_RING_NODES || gw__nodes_has(&listed, nodes[i]))
             return gw_fail(why, GW_EINVAL,
                            "order: node %u occurs twice or is not below %d",
                            nodes[i], GW_RING_NODES);
-        listed |= bit;
-        order.nodes[order.count++] = (uint8_t)nodes[i];
+        gw__nodes_add(&listed, nodes[i]);
+        order.nodes[order.count++] = (uint16_t)nodes[i];
     }
     gw__session_lock(&ring->session);
     ring->order = order;

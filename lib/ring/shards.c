@@ -71,7 +71,7 @@ void gw_shards_complete(struct gw_shards *shards,
         leased[i] = gw_shards_of(shards, i);
     for (unsigned i = 0; i < result->initial_count; i++)
         if (leased[i] != GW_NONE &&
-            result->contributors >> result->initial_members[i] & 1)
+            gw_nodes_has(&result->contributors, result->initial_members[i]))
             record_use(shards, leased[i]);
     uint32_t first = next_free(shards, shards->first);
     shards->first = first == GW_NONE ? shards->count : first;

@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-static uint64_t bit(unsigned node)
-{
-    return (uint64_t)1 << node;
-}
-
 /* ---- facts ---- */
 
 void gw__state_validity_copied(struct gw__state_validity *validity,
@@ -56,7 +51,7 @@ bool gw__state_validity_compare(struct gw__state_validity *validity,
         return true;
     if (digest != validity->copy.digest)
         return false;
-    validity->same |= bit(from);
+    gw__nodes_add(&validity->same, from);
     return true;
 }
 
@@ -66,9 +61,9 @@ void gw__state_validity_peer_empty(struct gw__state_validity *validity,
     if (ring_epoch < validity->nothing_epoch)
         return;
     if (ring_epoch > validity->nothing_epoch)
-        validity->nothing = 0;
+        validity->nothing = (struct gw_nodes){{0}};
     validity->nothing_epoch = ring_epoch;
-    validity->nothing |= bit(from);
+    gw__nodes_add(&validity->nothing, from);
 }
 
 bool gw__state_validity_lasts(const struct gw__view *before,
@@ -98,24 +93,33 @@ static bool first_op(const struct gw__view *view, struct gw__process self,
 }
 
 /* Members that took part in ops before that one. */
-static uint64_t earlier_members(const struct gw__view *view, uint64_t op)
+static struct gw_nodes earlier_members(const struct gw__view *view,
+                                       uint64_t op)
 {
-    uint64_t nodes = 0;
+    struct gw_nodes nodes = {{0}};
     for (unsigned i = 0; i < view->ring_count; i++)
         if (view->ring[i].from_op < op)
-            nodes |= bit(view->ring[i].node);
+            gw__nodes_add(&nodes, view->ring[i].node);
     return nodes;
 }
 
-static uint64_t others(const struct gw__view *view, struct gw__process self)
+static struct gw_nodes others(const struct gw__view *view,
+                              struct gw__process self)
 {
-    return gw__view_nodes(view) & ~bit(self.node);
+    struct gw_nodes nodes = gw__view_nodes(view);
+    gw__nodes_remove(&nodes, self.node);
+    return nodes;
 }
 
-static uint64_t without(const struct gw__state_validity *validity,
-                        const struct gw__view *view)
+/* The others that have not answered that they have nothing. */
+static struct gw_nodes not_empty(const struct gw__state_validity *validity,
+                                 const struct gw__view *view,
+                                 struct gw__process self)
 {
-    return validity->nothing_epoch == view->ring_epoch ? validity->nothing : 0;
+    struct gw_nodes nodes = others(view, self);
+    return validity->nothing_epoch == view->ring_epoch
+               ? gw__nodes_minus(nodes, validity->nothing)
+               : nodes;
 }
 
 enum gw__validity_status
@@ -129,29 +133,33 @@ gw__state_validity_status(const struct gw__state_validity *validity,
         return validity->copied && validity->copy.ops > 0
                    ? GW__STATE_VALIDITY_LOST
                    : GW__STATE_VALIDITY_CONFIRMED;
-    uint64_t earlier = earlier_members(view, from_op);
+    struct gw_nodes earlier = earlier_members(view, from_op);
     if (validity->copied && validity->copy.ops == from_op &&
-        !(earlier & ~validity->same))
+        gw__nodes_within(earlier, validity->same))
         return GW__STATE_VALIDITY_CONFIRMED;
     if (gw__state_validity_is_empty(validity, view, self) &&
-        !(others(view, self) & ~without(validity, view)))
+        gw__nodes_is_empty(not_empty(validity, view, self)))
         return GW__STATE_VALIDITY_LOST;
     return GW__STATE_VALIDITY_UNKNOWN;
 }
 
-uint64_t gw__state_validity_requests(const struct gw__state_validity *validity,
-                                     const struct gw__view *view,
-                                     struct gw__process self)
+struct gw_nodes
+gw__state_validity_requests(const struct gw__state_validity *validity,
+                            const struct gw__view *view,
+                            struct gw__process self)
 {
+    const struct gw_nodes none = {{0}};
     uint64_t from_op;
     if (gw__state_validity_status(validity, view, self) !=
             GW__STATE_VALIDITY_UNKNOWN ||
         !first_op(view, self, &from_op))
-        return 0;
+        return none;
     if (gw__state_validity_is_empty(validity, view, self))
-        return others(view, self) & ~without(validity, view);
+        return not_empty(validity, view, self);
     bool has_it = validity->copied && validity->copy.ops == from_op;
-    return has_it ? earlier_members(view, from_op) & ~validity->same : 0;
+    return has_it ? gw__nodes_minus(earlier_members(view, from_op),
+                                    validity->same)
+                  : none;
 }
 
 bool gw__state_validity_is_empty(const struct gw__state_validity *validity,
@@ -160,6 +168,6 @@ bool gw__state_validity_is_empty(const struct gw__state_validity *validity,
 {
     uint64_t from_op;
     return first_op(view, self, &from_op) && from_op > 0 &&
-           earlier_members(view, from_op) == 0 &&
+           gw__nodes_is_empty(earlier_members(view, from_op)) &&
            !(validity->copied && validity->copy.ops == from_op);
 }

@@ -53,9 +53,10 @@ struct gw__state_validity_copy {
 struct gw__state_validity {
     bool copied;
     struct gw__state_validity_copy copy;
-    uint64_t same; /* members with the same copy: nodes as bits */
+    struct gw_nodes same; /* members with the same copy */
     /* Members that have nothing either, in this ring epoch. */
-    uint64_t nothing, nothing_epoch;
+    struct gw_nodes nothing;
+    uint64_t nothing_epoch;
 };
 
 /* Another copy than before. */
@@ -87,10 +88,11 @@ bool gw__state_validity_lasts(const struct gw__view *before,
 enum gw__validity_status
 gw__state_validity_status(const struct gw__state_validity *validity,
                           const struct gw__view *view, struct gw__process self);
-/* The members whose answer is missing: nodes as bits. */
-uint64_t gw__state_validity_requests(const struct gw__state_validity *validity,
-                                     const struct gw__view *view,
-                                     struct gw__process self);
+/* The members whose answer is missing. */
+struct gw_nodes
+gw__state_validity_requests(const struct gw__state_validity *validity,
+                            const struct gw__view *view,
+                            struct gw__process self);
 /* May `self` report that it has nothing? After that it must not use data from a
  * member that is gone. */
 bool gw__state_validity_is_empty(const struct gw__state_validity *validity,

@@ -30,9 +30,9 @@ struct gw__event {
     uint32_t place;         /* position in the heap, or GW__NOT_QUEUED */
     uint32_t bytes;
     uint16_t index; /* TIMER: its number; BEGIN, END: index of the fault */
+    uint16_t node;
+    uint16_t from;
     uint8_t kind;
-    uint8_t node;
-    uint8_t from;
     uint8_t pool;
     _Alignas(16) unsigned char data[];
 };

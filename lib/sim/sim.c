@@ -13,12 +13,12 @@
 static void add_boot(struct gw__sim *sim, uint32_t node, struct gw_rng *rng)
 {
     uint64_t at_ns = gw_rng_below(rng, sim->options.start_spread_ns + 1);
-    bool down = sim->options.nodes_down >> node & 1;
+    bool down = gw__nodes_has(&sim->options.nodes_down, node);
     struct gw__event *boot = down ? NULL : gw__sim_event_new(sim, 0);
     if (!boot)
         return;
     boot->kind = GW__EVENT_BOOT;
-    boot->node = (uint8_t)node;
+    boot->node = (uint16_t)node;
     gw__queue_add(&sim->queue, boot, at_ns);
 }
 
@@ -28,7 +28,7 @@ static bool init_node(struct gw__sim *sim, uint32_t i, struct gw_rng *rng)
 {
     const uint64_t second = 1000000000, hour = 3600 * second;
     struct gw__sim_node *node = &sim->nodes[i];
-    node->state = malloc(node->kind->state_bytes + 1); /* zeroed before START */
+    node->state = gw__state_new(node->kind->state_bytes);
     node->clock.shown_ns = second + gw_rng_below(rng, hour);
     node->backlog_end = &node->backlog;
     gw_rng_seed(&node->lives, gw_rng_next(rng));
@@ -101,7 +101,8 @@ void gw__sim_destroy(struct gw__sim **sim)
     if (!s)
         return;
     for (unsigned i = 0; s->nodes && i < s->node_count; i++) {
-        free(s->nodes[i].state);
+        gw__state_destroy(s->nodes[i].state,
+                          s->nodes[i].kind->state_bytes);
         gw__disk_fini(&s->nodes[i].disk);
     }
     gw__queue_fini(&s->queue);
@@ -201,7 +202,7 @@ void gw__sim_request(struct gw__sim *sim, uint64_t at_ns, uint32_t node,
     if (!event)
         return;
     event->kind = GW__REQUESTED;
-    event->node = (uint8_t)node;
+    event->node = (uint16_t)node;
     if (bytes)
         memcpy(event->data, data, bytes);
     gw__queue_add(&sim->queue, event,

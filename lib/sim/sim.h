@@ -48,7 +48,7 @@ struct gw__sim_options {
     struct gw__sim_link_profile link; /* initial profile of every link */
     const void *config;               /* payload of each START; not copied */
     size_t config_bytes;
-    uint64_t nodes_down;      /* nodes that are down until a restart */
+    struct gw_nodes nodes_down; /* nodes that are down until a restart */
     uint64_t start_spread_ns; /* the others start within this time */
     uint64_t timer_late_ns;   /* maximum delay of a timer */
     /* Messages to a node that crashes reach its next incarnation, as from a
@@ -58,7 +58,7 @@ struct gw__sim_options {
     /* GW__DIED: for each node i the set of nodes that are notified when i
      * crashes, the delay, and the probability that a notification is lost. It
      * is never false. */
-    uint64_t observers[GW__NODES_MAX];
+    struct gw_nodes observers[GW__NODES_MAX];
     uint64_t died_delay_ns;
     uint64_t died_jitter_ns;
     double died_lost;

@@ -77,7 +77,7 @@ static void act_set_timer(void *driver, uint32_t timer, uint64_t at_ns)
     if (at_ns == 0 || !(*set = gw__sim_event_new(sim, 0)))
         return;
     (*set)->kind = GW__TIMER;
-    (*set)->node = (uint8_t)sim->stepping;
+    (*set)->node = (uint16_t)sim->stepping;
     (*set)->index = (uint16_t)timer;
     (*set)->at_ns = at_ns;
     gw__timer_queue(sim, *set);
@@ -135,8 +135,8 @@ static void act_observe(void *driver, uint32_t node, uint64_t incarnation)
         memcpy(event->data, &sight, sizeof sight);
     }
     event->kind = ended ? GW__DIED : GW__OBSERVED;
-    event->node = (uint8_t)sim->stepping;
-    event->from = (uint8_t)node;
+    event->node = (uint16_t)sim->stepping;
+    event->from = (uint16_t)node;
     event->incarnation = incarnation;
     event->life = stepping(sim)->life;
     gw__queue_add(&sim->queue, event, sim->now_ns);

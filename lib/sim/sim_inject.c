@@ -36,8 +36,8 @@ static void add_effect(struct gw__link *link, const struct gw__fault *fault)
 
 static bool names(const struct gw__fault *fault, uint32_t from, uint32_t to)
 {
-    bool there = fault->nodes >> from & 1 && fault->to >> to & 1;
-    bool back = fault->nodes >> to & 1 && fault->to >> from & 1;
+    bool there = gw__nodes_has(&fault->nodes, from) && gw__nodes_has(&fault->to, to);
+    bool back = gw__nodes_has(&fault->nodes, to) && gw__nodes_has(&fault->to, from);
     return from != to && (there || (fault->both_ways && back));
 }
 
@@ -83,7 +83,7 @@ static void renew_clocks(struct gw__sim *sim)
         for (size_t i = 0; i < sim->fault_count; i++) {
             const struct gw__fault *fault = &sim->faults[i].fault;
             if (sim->faults[i].lasts && fault->kind == GW__CLOCK &&
-                fault->nodes >> node & 1)
+                gw__nodes_has(&fault->nodes, node))
                 ppm += fault->ppm;
         }
         set_rate(sim, node, ppm);
@@ -96,7 +96,7 @@ static bool is_held(const struct gw__sim *sim, uint32_t node,
 {
     for (size_t i = 0; i < sim->fault_count; i++)
         if (sim->faults[i].lasts && sim->faults[i].fault.kind == kind &&
-            sim->faults[i].fault.nodes >> node & 1)
+            gw__nodes_has(&sim->faults[i].fault.nodes, node))
             return true;
     return false;
 }
@@ -106,7 +106,7 @@ static void let_go(struct gw__sim *sim, uint32_t node, enum gw__fault_kind kind)
 {
     for (size_t i = 0; i < sim->fault_count; i++)
         if (sim->faults[i].lasts && sim->faults[i].fault.kind == kind)
-            sim->faults[i].fault.nodes &= ~(UINT64_C(1) << node);
+            gw__nodes_remove(&sim->faults[i].fault.nodes, node);
 }
 
 static void crash(struct gw__sim *sim, uint32_t i)
@@ -120,10 +120,9 @@ static void crash(struct gw__sim *sim, uint32_t i)
 static void crash_again(struct gw__sim *sim, uint32_t node,
                         struct gw__fault *fault)
 {
-    uint64_t bit = UINT64_C(1) << node;
-    fault->nodes &= ~bit;
+    gw__nodes_remove(&fault->nodes, node);
     if (is_held(sim, node, GW__CRASH))
-        fault->nodes |= bit;
+        gw__nodes_add(&fault->nodes, node);
 }
 
 static void begin_crash(struct gw__sim *sim, uint32_t i,
@@ -183,7 +182,7 @@ static void begin_at_node(struct gw__sim *sim, uint32_t node, size_t fault)
         if (sim->nodes[node].up)
             gw__node_pause(sim, node);
         else
-            f->nodes &= ~(UINT64_C(1) << node);
+            gw__nodes_remove(&f->nodes, node);
         break;
     case GW__RESUME:
         let_go(sim, node, GW__PAUSE);
@@ -222,7 +221,7 @@ void gw__inject_begin(struct gw__sim *sim, size_t fault)
         schedule(sim, fault, GW__EVENT_END, sim->now_ns + f.for_ns);
     if (gw__fault_verbs[f.kind].operand == GW__OF_NODES)
         for (uint32_t node = 0; node < sim->node_count; node++)
-            if (f.nodes >> node & 1)
+            if (gw__nodes_has(&f.nodes, node))
                 begin_at_node(sim, node, fault);
     if (f.kind == GW__HEAL)
         heal(sim);
@@ -239,9 +238,9 @@ void gw__inject_end(struct gw__sim *sim, size_t fault)
         return;
     sim->faults[fault].lasts = false;
     for (uint32_t node = 0; node < sim->node_count; node++)
-        if (f.nodes >> node & 1 && f.kind == GW__CRASH)
+        if (gw__nodes_has(&f.nodes, node) && f.kind == GW__CRASH)
             end_crash(sim, node);
-        else if (f.nodes >> node & 1 && f.kind == GW__PAUSE)
+        else if (gw__nodes_has(&f.nodes, node) && f.kind == GW__PAUSE)
             resume(sim, node);
     if (is_of_link(&f))
         renew_links(sim);

@@ -37,8 +37,8 @@ static struct gw__event *make_message(struct gw__sim *sim, uint32_t from,
     if (!message)
         return NULL;
     message->kind = GW__MESSAGE;
-    message->node = (uint8_t)to;
-    message->from = (uint8_t)from;
+    message->node = (uint16_t)to;
+    message->from = (uint16_t)from;
     message->incarnation = sim->nodes[from].incarnation;
     message->life = sim->nodes[to].life;
     if (bytes)

@@ -20,12 +20,16 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void hash_input(struct gw__sim *sim, uint32_t node,
                        const struct gw__input *input)
 {
-    uint64_t what = (uint64_t)input->kind | (uint64_t)node << 8 |
-                    (uint64_t)input->from << 16 | (uint64_t)input->timer << 24;
+    uint64_t what = (uint64_t)input->kind | (uint64_t)(node & 255) << 8 |
+                    (uint64_t)(input->from & 255) << 16 |
+                    (uint64_t)input->timer << 24 |
+                    (uint64_t)(node >> 8) << 40 |
+                    (uint64_t)(input->from >> 8) << 48;
     uint64_t hash = gw__mix_words(sim->hash, sim->now_ns, input->incarnation);
     hash = gw__mix_words(hash, what, input->bytes);
     sim->hash = gw__mix_bytes(hash, input->data, input->bytes);
@@ -94,11 +98,33 @@ void gw__node_arrive(struct gw__sim *sim, struct gw__event *event)
     gw__queue_release(&sim->queue, event);
 }
 
+/* Small states are cleared, large ones get new pages. */
+static void clear_state(struct gw__sim_node *node)
+{
+    enum { SMALL = 1 << 16 };
+    size_t bytes = node->kind->state_bytes;
+    if (bytes <= SMALL || madvise(node->state, bytes, MADV_DONTNEED) != 0)
+        memset(node->state, 0, bytes);
+}
+
+void *gw__state_new(size_t bytes)
+{
+    void *state = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return state == MAP_FAILED ? NULL : state;
+}
+
+void gw__state_destroy(void *state, size_t bytes)
+{
+    if (state)
+        munmap(state, bytes + 1);
+}
+
 void gw__node_start(struct gw__sim *sim, uint32_t i)
 {
     struct gw__sim_node *node = &sim->nodes[i];
     assert(!node->up && !node->backlog);
-    memset(node->state, 0, node->kind->state_bytes);
+    clear_state(node);
     node->up = true;
     node->life++;
     node->incarnation = gw_rng_next(&node->lives) | 1; /* never 0 */
@@ -126,8 +152,8 @@ static void notify_death(struct gw__sim *sim, uint32_t i, uint32_t observer)
     if (lost < options->died_lost || !(event = gw__sim_event_new(sim, 0)))
         return;
     event->kind = GW__DIED;
-    event->node = (uint8_t)observer;
-    event->from = (uint8_t)i;
+    event->node = (uint16_t)observer;
+    event->from = (uint16_t)i;
     event->incarnation = sim->nodes[i].incarnation;
     event->life = node->life;
     gw__queue_add(&sim->queue, event,
@@ -167,8 +193,11 @@ void gw__node_crash(struct gw__sim *sim, uint32_t i)
     sim->counts.crashes++;
     drop_backlog(sim, node);
     drop_timers(sim, node);
-    for (uint32_t observer = 0; observer < sim->node_count; observer++)
-        if (observer != i && sim->options.observers[i] >> observer & 1)
+    const struct gw_nodes *observers = &sim->options.observers[i];
+    for (uint32_t observer = gw__nodes_next(observers, 0);
+         observer < sim->node_count;
+         observer = gw__nodes_next(observers, observer + 1))
+        if (observer != i)
             notify_death(sim, i, observer);
     notify_life(sim, i, GW__CRASH);
 }

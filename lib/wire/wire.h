@@ -23,6 +23,7 @@
 #define GW__WIRE_H
 
 #include <gradwire/base.h>
+#include <base/nodes.h>
 #include <gradwire/wire.h>
 
 enum {
@@ -56,10 +57,12 @@ struct gw__header {
     uint32_t slice; /* within the chunk */
     uint32_t bytes; /* of the slice's data; may be 0 */
     struct gw__signature call;
-    uint64_t contributors; /* elastic calls: whose data it has, as bits */
-    uint64_t sent_ns;      /* send time, if link profiles may apply; or 0 */
+    struct gw_nodes contributors; /* elastic calls: whose data it has */
+    uint64_t sent_ns; /* send time, if link profiles may apply; or 0 */
 };
-_Static_assert(sizeof(struct gw__header) == 64, "header has no holes");
+_Static_assert(sizeof(struct gw__header) ==
+                   56 + sizeof(struct gw_nodes),
+               "header has no holes");
 
 /* Is it the header of the slice that `expected` describes? The contributors and
  * the time may be any. */

@@ -3,6 +3,7 @@
  * See elastic_hand.h.
  */
 #include "elastic_hand.h"
+#include "node_bits.h"
 
 #include <string.h>
 
@@ -36,7 +37,8 @@ void hand_plan(struct elastic_ring *ring, struct share *shares,
     ck_assert_int_eq(gw_builder_finish(&builder, &plan, NULL), GW_OK);
     for (unsigned r = 0; r < ring->size; r++) {
         uint64_t set = sets[r] ? sets[r] : ring_bit(ring, r);
-        share_plan(&shares[r], ring, r, plan, target, &set);
+        const struct gw_nodes start = node_set(set);
+        share_plan(&shares[r], ring, r, plan, target, &start);
         for (size_t i = 0; i < shares[r].call.count; i++)
             ((int64_t *)shares[r].call.out)[i] = share_digits(set);
     }
@@ -52,7 +54,8 @@ void hand_send(struct elastic_ring *ring, const struct share *s, unsigned from,
                                 .step = slice->step,
                                 .slice = slice->slice,
                                 .bytes = slice->bytes,
-                                .contributors = slice->contributors};
+                                .contributors =
+                                    node_set(slice->contributors)};
     gw__call_sign(&s->call, ring->size, 0, &header.call);
     header.call.collective = GW__SHARED;
     header.call.plan = gw_plan_hash(s->program->plan);

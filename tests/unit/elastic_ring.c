@@ -3,6 +3,7 @@
  * See elastic_ring.h.
  */
 #include "elastic_ring.h"
+#include "node_bits.h"
 
 #include <gradwire/wire.h>
 
@@ -183,7 +184,7 @@ static struct gw_plan *copy_of(const struct gw_plan *plan)
 
 void share_plan(struct share *s, const struct elastic_ring *ring, unsigned rank,
                 const struct gw_plan *plan, uint64_t target,
-                const uint64_t *sets)
+                const struct gw_nodes *sets)
 {
     struct gw_plan *own = copy_of(plan);
     struct gw_error why = {0};
@@ -193,7 +194,9 @@ void share_plan(struct share *s, const struct elastic_ring *ring, unsigned rank,
          &why);
     memcpy(s->sets, sets, plan->chunks * sizeof *sets);
     s->contributors = (struct gw__contributors){
-        .sets = s->sets, .own = ring_bit(ring, rank), .target = target};
+        .sets = s->sets,
+        .own = ring->nodes[rank],
+        .target = node_set(target)};
 }
 
 void share_plan_clean(struct share *shares, const struct elastic_ring *ring)
@@ -201,14 +204,16 @@ void share_plan_clean(struct share *shares, const struct elastic_ring *ring)
     const struct gw__recovery_case clean = {.ranks = ring->size,
                                             .nodes = ring->nodes,
                                             .chunks = ring->size,
-                                            .target = ring_all_members(ring),
+                                            .target = node_set(
+                                                ring_all_members(ring)),
                                             .initial_count = ring->size,
                                             .initial_members = ring->nodes};
     struct gw__recovery recovery;
     struct gw_error why = {0};
     must(gw__recovery_make(&clean, &recovery, &why), "planning", &why);
     for (unsigned r = 0; r < ring->size; r++)
-        share_plan(&shares[r], ring, r, recovery.plan, clean.target,
+        share_plan(&shares[r], ring, r, recovery.plan,
+                   ring_all_members(ring),
                    recovery.sets + (size_t)r * clean.chunks);
     gw__recovery_fini(&recovery);
 }
@@ -262,20 +267,24 @@ void share_check(const struct share *s, const struct elastic_ring *ring,
     for (unsigned c = 0; c < plan->chunks; c++) {
         size_t offset, length;
         gw_plan_extent(plan, c, s->call.count, sizeof *out, &offset, &length);
-        if (s->sets[c] != ring_bit(ring, rank))
-            share_expect(out + offset, length, share_digits(s->sets[c]), what,
+        if (node_bits(s->sets[c]) != ring_bit(ring, rank))
+            share_expect(out + offset, length,
+                         share_digits(node_bits(s->sets[c])), what,
                          node, (int)c);
     }
 }
 
-void share_report(const struct share *s, struct gw__holdings *holdings)
+void share_report(const struct share *s, const struct gw__places *places,
+                  struct gw__holdings *holdings)
 {
-    memset(holdings, 0, sizeof *holdings);
-    holdings->chunks = s->program->plan->chunks;
-    for (unsigned c = 0; c < holdings->chunks; c++) {
-        bool final = s->sets[c] == s->contributors.target;
-        bool bare = s->sets[c] == s->contributors.own;
-        holdings->sets[c] = bare && !final ? 0 : s->sets[c];
-        holdings->finals[c / 64] |= (uint64_t) final << c % 64;
+    struct gw__held_chunk held[RING_CHUNKS_MOST] = {{.final = false}};
+    unsigned chunks = s->program->plan->chunks;
+    for (unsigned c = 0; c < chunks; c++) {
+        bool bare = gw__nodes_equal(s->sets[c],
+                                    gw__nodes_only(s->contributors.own));
+        held[c].final = gw__nodes_equal(s->sets[c], s->contributors.target);
+        if (!bare || held[c].final)
+            held[c].set = s->sets[c];
     }
+    gw__holdings_pack(holdings, places, held, chunks);
 }

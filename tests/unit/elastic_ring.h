@@ -54,7 +54,7 @@ struct share {
     uint32_t op;
     struct gw_call call; /* of i64, sum */
     struct gw__contributors contributors;
-    uint64_t sets[RING_CHUNKS_MOST];
+    struct gw_nodes sets[RING_CHUNKS_MOST];
     struct gw__program *program;
     struct gw_request *request;
     enum gw_err err; /* result of the call; GW_PENDING: stopped */
@@ -68,7 +68,7 @@ void share_fini(struct share *share, bool shared);
 /* Takes a copy of the plan, and the member's initial contributor sets. */
 void share_plan(struct share *share, const struct elastic_ring *ring,
                 unsigned rank, const struct gw_plan *plan, uint64_t target,
-                const uint64_t *sets);
+                const struct gw_nodes *sets);
 /* A clean run: every member begins with its input. */
 void share_plan_clean(struct share *shares, const struct elastic_ring *ring);
 /* Starts all members, and waits until they are done, stopped or have failed. */
@@ -85,7 +85,8 @@ void share_check(const struct share *share, const struct elastic_ring *ring,
 /* All values are `want`; chunk -1: those of the input. */
 void share_expect(const int64_t *values, size_t length, int64_t want,
                   const char *what, unsigned node, int chunk);
-/* The member's holdings as it reports them. */
-void share_report(const struct share *share, struct gw__holdings *holdings);
+/* The member's holdings as it reports them; `places`: of the op. */
+void share_report(const struct share *share, const struct gw__places *places,
+                  struct gw__holdings *holdings);
 
 #endif

@@ -4,6 +4,8 @@
  */
 #include "fronts.h"
 
+#include "hold.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,8 +187,8 @@ void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
                   uint64_t reports)
 {
     uint8_t out[64];
-    const struct gw__hello hello = {who.incarnation, index, reports,
-                                    fronts.now_ns};
+    const struct gw__hello hello = {who.incarnation, index,
+                                    node_set(reports), fronts.now_ns};
     size_t bytes = gw__hello_encode(&hello, out, sizeof out);
     send(front, who, out, bytes);
 }
@@ -242,6 +244,6 @@ void fronts_report(unsigned node, uint64_t op)
                             .flush = {.epoch = fronts_registry(0)->view.epoch}};
     c.flush.report.low_watermark = op;
     c.flush.report.op_count = 1;
-    c.flush.report.ops[0].chunks = fronts_registry(0)->flush.before_count;
+    c.flush.report.ops[0] = hold_before(fronts_registry(0), 0, 0, 0);
     fronts_append(&c);
 }

@@ -3,6 +3,7 @@
  * A member machine that the test drives; see member_hand.h.
  */
 #include "member_hand.h"
+#include "node_bits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,7 +219,7 @@ void hand_flush_begins(uint64_t epoch)
     hand_ring_is(epoch, 2, (const unsigned[]){SELF, LEFT});
     hand.update.flushing = true;
     hand.update.flush_epoch = epoch;
-    hand.update.reported = 0;
+    hand.update.reported = node_set(0);
     hand_send_update();
 }
 
@@ -248,6 +249,6 @@ void hand_reported(uint64_t flush_epoch, unsigned node)
 void hand_is_decided(void)
 {
     hand.update.flushing = false;
-    hand.update.reported = 1U << SELF | 1U << LEFT;
+    hand.update.reported = node_set(1U << SELF | 1U << LEFT);
     hand_send_update();
 }

@@ -4,6 +4,8 @@
  */
 #include "registry_pair.h"
 
+#include "hold.h"
+
 #include <stdlib.h>
 
 struct registry_pair pair;
@@ -115,14 +117,9 @@ enum gw_err pair_report(unsigned node, uint64_t op, uint64_t set0,
     struct gw__command c = {.kind = GW__CMD_REPORT,
                             .who = pair_process(node, 0),
                             .flush = {.epoch = pair.first->view.epoch}};
-    struct gw__holdings *held = &c.flush.report.ops[0];
     c.flush.report.low_watermark = op;
     c.flush.report.op_count = 1;
-    held->chunks = pair.first->flush.before_count;
-    for (unsigned i = 0; i < held->chunks; i++) {
-        held->sets[i] = i == 0 ? set0 : set1;
-        held->finals[0] |= (finals >> (i > 0) & 1) << i;
-    }
+    c.flush.report.ops[0] = hold_before(pair.first, set0, set1, finals);
     return pair_apply(c);
 }
 

@@ -3,6 +3,7 @@
  * A process of the members; see ring_members.h.
  */
 #include "ring_members.h"
+#include "node_bits.h"
 
 #include <ring/ring_parts.h>
 
@@ -52,7 +53,7 @@ static void apply(void *context, const struct gw_ring_result *result)
     struct member_state *head = members->head;
     const int64_t *values = result->data;
     head->ops++;
-    head->sum = head->sum * 31 + result->contributors;
+    head->sum = head->sum * 31 + node_bits(result->contributors);
     if (result->count == 0)
         return;
     head->sum += (uint64_t)values[0];
@@ -74,7 +75,7 @@ static enum gw_err check(const struct gw_ring_result *result,
                          struct gw_error *why)
 {
     const int64_t *values = result->data;
-    int64_t want = members_digits(result->contributors);
+    int64_t want = members_digits(node_bits(result->contributors));
     for (size_t i = 0; i + 1 < result->count; i++)
         if (values[i] != want)
             return gw_fail(why, GW_EWRONG,
@@ -82,7 +83,7 @@ static enum gw_err check(const struct gw_ring_result *result,
                            "%llx",
                            (unsigned long long)result->op, result->count, i,
                            (unsigned long long)values[i],
-                           (unsigned long long)result->contributors);
+                           (unsigned long long)node_bits(result->contributors));
     return GW_OK;
 }
 
@@ -93,7 +94,7 @@ static void write_down(struct ring_members *members, struct gw_ring *ring,
     struct op_record *record = &process->records[result->op % MEMBERS_OPS];
     struct gw_ring_status status;
     gw_ring_status(ring, &status);
-    record->contributors = result->contributors;
+    record->contributors = node_bits(result->contributors);
     record->digest = status.digest;
     if (result->epoch > atomic_load(&process->epoch)) {
         atomic_store(&process->epoch_ns, gw_now_ns());

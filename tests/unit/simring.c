@@ -34,11 +34,11 @@ void simring_begin(struct simring *w, unsigned count)
     memset(w, 0, sizeof *w);
     w->count = count;
     for (unsigned i = 0; i < count; i++)
-        w->nodes[i] = (i * 23 + 40) % GW__NODES_MAX;
+        w->nodes[i] = (i * 23 + 40) % 64;
     for (unsigned i = 0; i < count; i++) {
         w->members[i].alive = w->members[i].begun = true;
         gw__contributor_sets_begin(&w->members[i].sets, 0, w->nodes[i], count,
-                                   all_members(w));
+                                   &(struct gw_nodes){{all_members(w)}});
         for (unsigned c = 0; c < count; c++)
             apply_input(w, i, c);
     }
@@ -52,9 +52,9 @@ static void move(struct simring *w, unsigned from, unsigned to, unsigned chunk,
     struct gw_error why = {0};
     enum gw_err err =
         adds ? gw__contributor_sets_add(&dst->sets, chunk,
-                                        src->sets.sets[chunk], &why)
+                                        &src->sets.sets[chunk], &why)
              : gw__contributor_sets_replace(&dst->sets, chunk,
-                                            src->sets.sets[chunk], &why);
+                                            &src->sets.sets[chunk], &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
     dst->digits[chunk] = (adds ? dst->digits[chunk] : 0) + src->digits[chunk];
     dst->value[chunk] =
@@ -84,19 +84,20 @@ bool simring_hop_once(struct simring *w, unsigned chunk, unsigned hop)
 static void decide(struct simring *w)
 {
     static struct gw__report reports[SIMRING_MOST];
+    const struct gw__places places = {w->count, w->nodes};
     struct gw__survivor survivors[SIMRING_MOST];
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
         struct simring_member *m = &w->members[w->survivors[rank]];
         gw__contributor_sets_freeze(&m->sets);
         reports[rank] = (struct gw__report){.op_count = m->begun};
-        gw__contributor_sets_report(&m->sets, &reports[rank].ops[0]);
+        gw__contributor_sets_report(&m->sets, &places, &reports[rank].ops[0]);
         survivors[rank] = (struct gw__survivor){
             .node = w->nodes[w->survivors[rank]], .report = &reports[rank]};
     }
     w->decision = (struct gw__decision){
         .epoch = 2, .contributors = w->earlier, .initial_count = w->count};
     for (unsigned i = 0; i < w->count; i++)
-        w->decision.initial_members[i] = (uint8_t)w->nodes[i];
+        w->decision.initial_members[i] = (uint16_t)w->nodes[i];
     gw__decide(survivors, w->survivor_count, &w->decision);
 }
 
@@ -104,13 +105,14 @@ static void plan(struct simring *w)
 {
     static struct gw__holdings holdings[SIMRING_MOST];
     const struct gw__holdings *held[SIMRING_MOST] = {0};
+    const struct gw__places places = {w->count, w->nodes};
     unsigned nodes[SIMRING_MOST];
     struct gw_error why = {0};
     struct gw_verdict verdict;
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
         const struct simring_member *m = &w->members[w->survivors[rank]];
         nodes[rank] = w->nodes[w->survivors[rank]];
-        gw__contributor_sets_report(&m->sets, &holdings[rank]);
+        gw__contributor_sets_report(&m->sets, &places, &holdings[rank]);
         if (m->begun)
             held[rank] = &holdings[rank];
     }
@@ -133,15 +135,15 @@ static void plan(struct simring *w)
 static void obey(struct simring *w, unsigned rank)
 {
     struct simring_member *m = &w->members[w->survivors[rank]];
-    const uint64_t *start = w->recovery.sets + (size_t)rank * w->count;
+    const struct gw_nodes *start = w->recovery.sets + (size_t)rank * w->count;
     m->begun = true;
     for (unsigned c = 0; c < w->count; c++) {
-        if (start[c] == simring_node_bit(w, w->survivors[rank]))
+        if (node_bits(start[c]) == simring_node_bit(w, w->survivors[rank]))
             apply_input(w, w->survivors[rank], c);
         else
-            ck_assert_uint_eq(m->sets.sets[c], start[c]);
+            ck_assert(gw__nodes_equal(m->sets.sets[c], start[c]));
     }
-    gw__contributor_sets_retarget(&m->sets, w->decision.contributors, start);
+    gw__contributor_sets_retarget(&m->sets, &w->decision.contributors, start);
 }
 
 void simring_lose_asleep(struct simring *w, unsigned members, unsigned asleep)
@@ -155,12 +157,12 @@ void simring_lose_asleep(struct simring *w, unsigned members, unsigned asleep)
             continue;
         w->survivors[w->survivor_count++] = i;
         if (gw__contributor_sets_complete(&w->members[i].sets))
-            used = w->members[i].sets.target;
+            used = node_bits(w->members[i].sets.target);
     }
     decide(w);
     /* A member may have used its result, so the result must not change. */
     ck_assert(!used || (w->decision.fate == GW__FORWARD &&
-                        w->decision.contributors == used));
+                        node_bits(w->decision.contributors) == used));
     w->earlier = w->decision.contributors;
     plan(w);
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
@@ -211,7 +213,7 @@ static void run_clean(const struct simring *w, uint64_t contributors,
     for (unsigned i = 0; i < w->count; i++)
         if (contributors & simring_node_bit(w, i))
             clean.survivors[clean.survivor_count++] = i;
-    clean.decision.contributors = contributors;
+    clean.decision.contributors = node_set(contributors);
     for (unsigned i = 0; i < clean.survivor_count; i++)
         clean.members[clean.survivors[i]].begun = false;
     plan(&clean);
@@ -228,9 +230,9 @@ void simring_check(const struct simring *w, const char *what)
     uint64_t digits = 0;
     double value[SIMRING_MOST];
     for (unsigned i = 0; i < w->count; i++)
-        if (w->decision.contributors & simring_node_bit(w, i))
+        if (node_bits(w->decision.contributors) & simring_node_bit(w, i))
             digits += (uint64_t)1 << 2 * i;
-    run_clean(w, w->decision.contributors, value);
+    run_clean(w, node_bits(w->decision.contributors), value);
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
         const struct simring_member *m = &w->members[w->survivors[rank]];
         ck_assert_msg(gw__contributor_sets_complete(&m->sets), "%s: rank %u",

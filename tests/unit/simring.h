@@ -9,11 +9,11 @@
 #ifndef TESTS_SIMRING_H
 #define TESTS_SIMRING_H
 
+#include "node_bits.h"
+
 #include <cluster/registry/decide.h>
 #include <ring/contributor_sets.h>
 #include <ring/recover.h>
-
-#include <check.h>
 
 enum { SIMRING_MOST = 16 };
 
@@ -30,7 +30,7 @@ struct simring {
     unsigned count; /* initial members = chunks */
     unsigned nodes[SIMRING_MOST];
     struct simring_member members[SIMRING_MOST]; /* in the ring's order */
-    uint64_t earlier; /* contributors by the last decision; 0: none */
+    struct gw_nodes earlier; /* contributors by the last decision; or none */
     struct gw__decision decision;
     struct gw__recovery recovery;
     unsigned survivors[SIMRING_MOST]; /* [new rank]: index of the member */

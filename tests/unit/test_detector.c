@@ -62,7 +62,7 @@ END_TEST
 START_TEST(the_end_of_a_process_is_a_fact)
 {
     detector_begin(4, (struct gw__sim_options){.seed = 3,
-                                               .observers = {0, 0, 1 << 0, 0},
+                                               .observers = {[2] = {{1 << 0}}},
                                                .died_delay_ns = MS});
     detector_faults("at 1s crash 2\n");
     detector_run(2000);
@@ -135,7 +135,7 @@ END_TEST
 START_TEST(a_member_comes_back_as_another_incarnation)
 {
     detector_begin(4, (struct gw__sim_options){.seed = 8,
-                                               .observers = {0, 0, 1 << 0, 0},
+                                               .observers = {[2] = {{1 << 0}}},
                                                .died_delay_ns = MS});
     detector_faults("at 1s crash 2\nat 1200ms restart 2\n");
     detector_run(1500);

@@ -39,7 +39,7 @@ START_TEST(all_members_count_once)
             ck_assert_msg(shares[r].err == GW_OK, "%s, %u members: %s", wire,
                           ring.size, gw_comm_error(ring.comms[r])->text);
             for (unsigned c = 0; c < ring.size; c++)
-                ck_assert_uint_eq(shares[r].sets[c], all);
+                ck_assert_uint_eq(node_bits(shares[r].sets[c]), all);
             share_check(&shares[r], &ring, r, wire);
             share_fini(&shares[r], shared);
         }
@@ -116,7 +116,7 @@ START_TEST(every_kind_of_value)
                 s->call.type = (enum gw_dtype)type;
                 s->call.op = (enum gw_redop)op;
                 for (unsigned c = 0; c < ring.size; c++)
-                    s->sets[c] = s->contributors.own;
+                    s->sets[c] = gw__nodes_only(s->contributors.own);
                 for (size_t i = 0; i < N; i++)
                     put_element((void *)(uintptr_t)s->call.in, s->call.type, i,
                                 (int64_t)((i * 7 + r * 5 + op) % 4));
@@ -149,14 +149,15 @@ static void survivors_begin(struct elastic_ring *ring, struct share *shares,
         struct share *s = &shares[rank];
         share_init(s, ring, rank, count, true);
         share_plan(s, ring, rank, simring.recovery.plan,
-                   simring.decision.contributors,
+                   node_bits(simring.decision.contributors),
                    simring.recovery.sets + (size_t)rank * p);
         int64_t *in = (void *)(uintptr_t)s->call.in, *out = s->call.out;
         for (unsigned c = 0; c < p; c++) {
             size_t offset, length;
             gw_plan_extent(simring.recovery.plan, c, count, sizeof *out,
                            &offset, &length);
-            bool bare = s->sets[c] == s->contributors.own;
+            bool bare = gw__nodes_equal(
+                s->sets[c], gw__nodes_only(s->contributors.own));
             for (size_t i = offset; i < offset + length; i++) {
                 in[i] = (int64_t)1 << 2 * simring.survivors[rank];
                 out[i] = bare ? -1 : (int64_t)m->digits[c];
@@ -170,7 +171,8 @@ static void survivors_end(struct elastic_ring *ring, struct share *shares,
 {
     int64_t want = 0;
     for (unsigned i = 0; i < simring.count; i++)
-        if (simring.decision.contributors & simring_node_bit(&simring, i))
+        if (node_bits(simring.decision.contributors) &
+            simring_node_bit(&simring, i))
             want |= (int64_t)1 << 2 * i;
     for (unsigned rank = 0; rank < ring->size; rank++) {
         struct share *s = &shares[rank];
@@ -178,7 +180,8 @@ static void survivors_end(struct elastic_ring *ring, struct share *shares,
         ck_assert_msg(s->err == GW_OK, "%s: %s", what,
                       gw_comm_error(ring->comms[rank])->text);
         for (unsigned c = 0; c < simring.count; c++)
-            ck_assert_uint_eq(s->sets[c], simring.decision.contributors);
+            ck_assert(
+                gw__nodes_equal(s->sets[c], simring.decision.contributors));
         /* The last member's input is the result, and stays there. */
         bool stays = ring->size == 1 && want == in[0];
         if (stays)

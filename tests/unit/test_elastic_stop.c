@@ -6,6 +6,7 @@
  * another one if that is stopped, too, until all data is accounted for.
  */
 #include "elastic_ring.h"
+#include "node_bits.h"
 
 #include <cluster/registry/decide.h>
 
@@ -113,19 +114,20 @@ static void die(struct story *s, unsigned rank)
 static uint64_t decide(const struct story *s, struct gw__report *reports)
 {
     struct gw__survivor survivors[RING_MOST];
+    const struct gw__places places = {s->initial_count, s->initial_members};
     struct gw__decision decision = {.epoch = 8,
-                                    .contributors = s->earlier,
+                                    .contributors = node_set(s->earlier),
                                     .initial_count = s->initial_count};
     for (unsigned i = 0; i < s->initial_count; i++)
-        decision.initial_members[i] = (uint8_t)s->initial_members[i];
+        decision.initial_members[i] = (uint16_t)s->initial_members[i];
     for (unsigned r = 0; r < s->ring.size; r++) {
         reports[r] = (struct gw__report){.op_count = 1};
-        share_report(&s->shares[r], &reports[r].ops[0]);
+        share_report(&s->shares[r], &places, &reports[r].ops[0]);
         survivors[r] = (struct gw__survivor){.node = s->ring.nodes[r],
                                              .report = &reports[r]};
     }
     gw__decide(survivors, s->ring.size, &decision);
-    return decision.contributors;
+    return node_bits(decision.contributors);
 }
 
 /* A partial sum is continued only if memory has it. */
@@ -134,11 +136,12 @@ static void continue_op(struct story *s, const struct gw__recovery *recovery,
 {
     for (unsigned r = 0; r < s->ring.size; r++) {
         struct share *share = &s->shares[r];
-        const uint64_t *start =
+        const struct gw_nodes *start =
             recovery->sets + (size_t)r * recovery->plan->chunks;
         for (unsigned c = 0; c < recovery->plan->chunks; c++)
-            ck_assert(start[c] == share->contributors.own ||
-                      start[c] == share->sets[c]);
+            ck_assert(gw__nodes_equal(start[c], gw__nodes_only(
+                                                    share->contributors.own)) ||
+                      gw__nodes_equal(start[c], share->sets[c]));
         share_plan(share, &s->ring, r, recovery->plan, target, start);
     }
 }
@@ -157,7 +160,7 @@ static void recover(struct story *s)
                                         .nodes = s->ring.nodes,
                                         .held = held,
                                         .chunks = s->initial_count,
-                                        .target = s->earlier,
+                                        .target = node_set(s->earlier),
                                         .initial_count = s->initial_count,
                                         .initial_members = s->initial_members};
     enum gw_err err = gw__recovery_make(&c, &recovery, &why);
@@ -180,12 +183,13 @@ static unsigned live_through(struct story *s, unsigned size, size_t count)
     for (unsigned r = 0; r < s->ring.size; r++) {
         struct share *share = &s->shares[r];
         for (unsigned c = 0; c < s->initial_count; c++)
-            ck_assert_msg(share->sets[c] == share->contributors.target,
+            ck_assert_msg(gw__nodes_equal(share->sets[c],
+                                          share->contributors.target),
                           "%s: node %u, chunk %u has %#llx", s->what,
                           s->ring.nodes[r], c,
-                          (unsigned long long)share->sets[c]);
-        ck_assert_uint_eq(share->contributors.target,
-                          s->shares[0].contributors.target);
+                          (unsigned long long)node_bits(share->sets[c]));
+        ck_assert(gw__nodes_equal(share->contributors.target,
+                                  s->shares[0].contributors.target));
         share_fini(share, s->shared);
     }
     return s->stops;
@@ -242,7 +246,7 @@ START_TEST(a_stopped_call_goes_on)
     ck_assert_uint_gt(tripwire.left, 4); /* it went below 0 */
     for (unsigned r = 0; r < ring.size; r++) {
         ck_assert_int_eq(shares[r].err, GW_OK);
-        ck_assert_uint_eq(shares[r].sets[0], ring_all_members(&ring));
+        ck_assert_uint_eq(node_bits(shares[r].sets[0]), ring_all_members(&ring));
         share_check(&shares[r], &ring, r, ring.wire);
         share_fini(&shares[r], true);
     }
@@ -345,7 +349,7 @@ START_TEST(after_leaving_none_reads_the_buffers)
     ck_assert_msg(shares[1].err == GW_ECLOSED, "%s: %s",
                   gw_err_name(shares[1].err),
                   gw_comm_error(ring.comms[1])->text);
-    ck_assert_uint_eq(gw__comm_lost(ring.comms[1]), 0);
+    ck_assert_uint_eq(node_bits(gw__comm_lost(ring.comms[1])), 0);
     share_check(&shares[1], &ring, 1, ring.wire);
     ring_leave(&ring);
     share_fini(&shares[1], false);

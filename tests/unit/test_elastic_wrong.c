@@ -5,6 +5,7 @@
  * calls.
  */
 #include "elastic_hand.h"
+#include "node_bits.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -37,7 +38,7 @@ START_TEST(none_counts_twice)
         &ring, shares, 1, GW_EWRONG,
         "op 0, step 2, chunk 0 at node 16: node 5 would be counted twice");
     /* The old contents are unchanged, and no other member got an error. */
-    ck_assert_uint_eq(shares[1].sets[0], ring_all_members(&ring));
+    ck_assert_uint_eq(node_bits(shares[1].sets[0]), ring_all_members(&ring));
     share_check(&shares[1], &ring, 1, ring.wire);
     ck_assert(shares[0].err == GW_OK || shares[0].err == GW_PENDING);
     hand_leave(&ring, shares);
@@ -84,10 +85,10 @@ START_TEST(none_counts_that_must_not)
     uint64_t sets[2] = {0};
     hand_open(&ring, shares, 10);
     hand_plan(&ring, shares, hops, 1, ring_all_members(&ring), sets);
-    shares[1].contributors.target = ring_bit(&ring, 1);
+    shares[1].contributors.target = node_set(ring_bit(&ring, 1));
     ring_each(&ring, run_or_stop, shares);
     hand_expect(&ring, shares, 1, GW_EWRONG, "node 5 must not be counted");
-    ck_assert_uint_eq(shares[1].sets[0], ring_bit(&ring, 1));
+    ck_assert_uint_eq(node_bits(shares[1].sets[0]), ring_bit(&ring, 1));
     share_check(&shares[1], &ring, 1, ring.wire);
     hand_leave(&ring, shares);
 }
@@ -134,7 +135,7 @@ START_TEST(a_slice_that_lies_is_found_out)
     }
     share_run(&shares[1], &ring, 1);
     hand_expect(&ring, shares, 1, lie->code, lie->text);
-    ck_assert_uint_eq(shares[1].sets[0], lie->code ? b : a | b);
+    ck_assert_uint_eq(node_bits(shares[1].sets[0]), lie->code ? b : a | b);
     share_check(&shares[1], &ring, 1, "a lie");
     hand_leave(&ring, shares);
 }
@@ -152,7 +153,7 @@ START_TEST(members_of_two_epochs_do_not_mix)
         ck_assert(shares[r].err == GW_EMISMATCH);
         ck_assert(strstr(gw_comm_error(ring.comms[r])->text, "epoch 8"));
         for (unsigned c = 0; c < 2; c++)
-            ck_assert_uint_eq(shares[r].sets[c], ring_bit(&ring, r));
+            ck_assert_uint_eq(node_bits(shares[r].sets[c]), ring_bit(&ring, r));
     }
     hand_leave(&ring, shares);
 }
@@ -194,10 +195,10 @@ START_TEST(senseless_calls_are_refused)
         s->program = shares[1].program;
         break;
     case NO_SET:
-        s->sets[1] = 0;
+        s->sets[1] = node_set(0);
         break;
     default:
-        s->contributors.target = ring_bit(&ring, 1);
+        s->contributors.target = node_set(ring_bit(&ring, 1));
     }
     share_run(s, &ring, 0);
     hand_expect(&ring, shares, 0, GW_EINVAL, texts[_i]);

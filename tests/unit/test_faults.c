@@ -4,9 +4,10 @@
  * errors are refused with their position, and a random schedule is within its
  * profile.
  */
+#include "node_bits.h"
+
 #include <sim/faults/faults.h>
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,8 @@ static void expect_equal(const struct gw__faults *a, const struct gw__faults *b)
         const struct gw__fault *x = &a->items[i], *y = &b->items[i];
         ck_assert(x->at_ns == y->at_ns && x->for_ns == y->for_ns);
         ck_assert(x->kind == y->kind && x->both_ways == y->both_ways);
-        ck_assert(x->nodes == y->nodes && x->to == y->to);
+        ck_assert(gw__nodes_equal(x->nodes, y->nodes) &&
+                  gw__nodes_equal(x->to, y->to));
         ck_assert(x->chance == y->chance && x->ppm == y->ppm);
         ck_assert(x->least_ns == y->least_ns && x->most_ns == y->most_ns);
         ck_assert(x->kind != GW__CRASH || x->after == y->after);
@@ -67,15 +69,15 @@ START_TEST(each_fault_is_read_as_it_is_meant)
     const struct gw__fault *f = faults.items;
     ck_assert_uint_eq(faults.count, 8);
     ck_assert(f[0].kind == GW__CRASH && f[0].at_ns == 12 * MS &&
-              f[0].nodes == 4 && f[0].after == GW__AT_ONCE && !f[0].for_ns);
-    ck_assert(f[1].nodes == 5 && f[1].after == 3 && f[1].for_ns == 1500000);
-    ck_assert(f[2].kind == GW__CUT && f[2].at_ns == 0 && f[2].nodes == 1 &&
-              f[2].to == 2 && !f[2].both_ways && f[2].for_ns == 50 * MS);
-    ck_assert(f[3].at_ns == 30000 && f[3].nodes == 3 && f[3].to == 12 &&
+              node_bits(f[0].nodes) == 4 && f[0].after == GW__AT_ONCE && !f[0].for_ns);
+    ck_assert(node_bits(f[1].nodes) == 5 && f[1].after == 3 && f[1].for_ns == 1500000);
+    ck_assert(f[2].kind == GW__CUT && f[2].at_ns == 0 && node_bits(f[2].nodes) == 1 &&
+              node_bits(f[2].to) == 2 && !f[2].both_ways && f[2].for_ns == 50 * MS);
+    ck_assert(f[3].at_ns == 30000 && node_bits(f[3].nodes) == 3 && node_bits(f[3].to) == 12 &&
               f[3].both_ways);
-    ck_assert(f[4].kind == GW__DROP && f[4].to == GW__ALL_NODES &&
+    ck_assert(f[4].kind == GW__DROP && gw__nodes_equal(f[4].to, GW__ALL_NODES) &&
               f[4].chance == 100000);
-    ck_assert(f[5].kind == GW__DELAY && f[5].nodes == GW__ALL_NODES &&
+    ck_assert(f[5].kind == GW__DELAY && gw__nodes_equal(f[5].nodes, GW__ALL_NODES) &&
               f[5].least_ns == 5 * MS && f[5].most_ns == 20 * MS);
     ck_assert(f[6].kind == GW__CLOCK && f[6].ppm == -2000);
     ck_assert(f[7].kind == GW__HEAL);
@@ -138,13 +140,14 @@ START_TEST(the_longest_line_fits)
         .for_ns = GW__FAULT_NS_MAX - 1,
         .least_ns = GW__FAULT_NS_MAX - 3,
         .most_ns = GW__FAULT_NS_MAX - 1,
-        .nodes = GW__ALL_NODES - 1,
-        .to = GW__ALL_NODES - 1,
         .both_ways = true,
     };
+    for (unsigned node = 1; node < GW__NODES_MAX; node += 2)
+        gw__nodes_add(&faults.items[0].nodes, node);
+    faults.items[0].to = faults.items[0].nodes;
     char *text = print(&faults);
-    ck_assert_uint_lt(strlen(text), GW__FAULT_TEXT_MAX);
-    parse(text, 64, &again);
+    ck_assert_uint_lt(strlen(text), GW__FAULT_TEXT_MAX - 1);
+    parse(text, GW__NODES_MAX, &again);
     expect_equal(&faults, &again);
     free(text);
 }
@@ -191,7 +194,10 @@ static const struct wrong wrongs[] = {
     {"restart 0 for 1ms", "t:1:11: expected the end of the line, found `for`"},
     {"cut 0", "t:1:6: expected `>` (one way) or `|` (both ways), found the end "
               "of the word"},
-    {"cut 0-1", "t:1:6: expected `>` (one way) or `|` (both ways), found `-1`"},
+    {"cut 0-1", "t:1:8: expected `>` (one way) or `|` (both ways), found the "
+                "end of the word"},
+    {"crash 2-", "t:1:9: expected a node's number, found the end of the word"},
+    {"crash 3-2", "t:1:7: a range of nodes must begin with the lower number"},
     {"cut 0>", "t:1:7: expected a node's number, found the end of the word"},
     {"cut 1|1", "t:1:5: a link must join two different nodes"},
     {"cut 0>1>2", "t:1:8: expected a blank, found `>2`"},
@@ -260,9 +266,9 @@ START_TEST(a_text_is_bounded)
     ck_assert_int_eq(gw__faults_parse("a\0b", 3, "t", 4, &faults, &why),
                      GW_EDATA);
     ck_assert_str_eq(why.text, "t:1:2: a schedule cannot contain byte 0x00");
-    ck_assert_int_eq(gw__faults_parse("", 0, "t", 65, &faults, &why),
+    ck_assert_int_eq(gw__faults_parse("", 0, "t", 321, &faults, &why),
                      GW_EINVAL);
-    ck_assert_int_eq(gw__faults_parse("", 0, "t", 64, &faults, &why), GW_OK);
+    ck_assert_int_eq(gw__faults_parse("", 0, "t", 320, &faults, &why), GW_OK);
 }
 END_TEST
 
@@ -281,7 +287,7 @@ static const struct gw__fault_profile profile = {
     .for_least_ns = MS,
     .for_most_ns = 40 * MS,
     .heals = true,
-    .mortal = 1 << 1 | 1 << 2 | 1 << 4,
+    .mortal = {{1 << 1 | 1 << 2 | 1 << 4}},
     .down_most = 2,
     .chance_most = 0.3,
     .delay_most_ns = 7 * MS,
@@ -300,9 +306,9 @@ static void check_random_fault(const struct gw__faults *faults, size_t i,
     ck_assert_uint_le(f->chance, 300000);
     ck_assert_uint_le(f->most_ns, profile.delay_most_ns);
     ck_assert_int_le(abs(f->ppm), profile.ppm_most);
-    ck_assert_uint_ne(f->nodes, 0);
+    ck_assert(!gw__nodes_is_empty(f->nodes));
     if (f->kind == GW__CRASH) {
-        ck_assert_uint_eq(f->nodes & ~profile.mortal, 0);
+        ck_assert(gw__nodes_within(f->nodes, profile.mortal));
         ck_assert_uint_lt(gw__faults_down(faults, f), profile.down_most);
     }
 }

@@ -160,7 +160,7 @@ START_TEST(missing_reports_are_requested_at_once)
     const struct member_sent *last = &hand.sent[hand.sent_count - 1];
     ck_assert_int_eq(gw__hello_decode(last->data, last->bytes, &hello, &why),
                      GW_OK);
-    ck_assert_uint_eq(hello.reports, 1U << SELF);
+    ck_assert_uint_eq(hello.reports.words[0], 1U << SELF);
 }
 END_TEST
 

@@ -5,9 +5,10 @@
  * is tested alone. Views are written as epoch: nodes, with the op from which a
  * newcomer takes part.
  */
+#include "node_bits.h"
+
 #include <ring/op_table.h>
 
-#include <check.h>
 #include <string.h>
 
 Suite *suite_op_table(void);
@@ -55,11 +56,19 @@ static void setup_three(uint64_t done)
     adopt(view_of(1, 3));
     for (uint64_t op = 0; op < done; op++) {
         gw__op_table_begin(&op_table);
-        uint64_t full[3] = {7, 7, 7};
-        gw__contributor_sets_retarget(gw__op_table_sets(&op_table, op), 7,
-                                      full);
+        const struct gw_nodes full[3] = {{{7}}, {{7}}, {{7}}};
+        gw__contributor_sets_retarget(gw__op_table_sets(&op_table, op),
+                                      &full[0], full);
         gw__op_table_done(&op_table, op);
     }
+}
+
+/* The holdings of a chunk of an op with initial members 0, 1 and 2. */
+static struct gw__held_chunk held(const struct gw__report *report, uint64_t op,
+                                  unsigned chunk)
+{
+    const struct gw__places places = {3, (const unsigned[]){0, 1, 2}};
+    return gw__holdings_of(gw__report_of(report, op), &places, chunk);
 }
 
 static struct gw__recovery_task recovery_task(void)
@@ -81,7 +90,7 @@ static struct gw__decision decision(uint64_t epoch, uint64_t op,
     return (struct gw__decision){.epoch = epoch,
                                  .op = op,
                                  .fate = fate,
-                                 .contributors = contributors,
+                                 .contributors = node_set(contributors),
                                  .initial_count = 3,
                                  .initial_members = {0, 1, 2}};
 }
@@ -109,17 +118,17 @@ START_TEST(an_op_is_begun_done_and_over)
     ck_assert_int_eq(t.rank, 1);
     ck_assert_uint_eq(t.plan.ranks, 3);
     ck_assert_uint_eq(t.plan.chunks, 3);
-    ck_assert_uint_eq(t.plan.target, 7);
-    ck_assert_uint_eq(gw__op_table_contributors(&op_table, 0), 7);
+    ck_assert_uint_eq(node_bits(t.plan.target), 7);
+    ck_assert_uint_eq(node_bits(gw__op_table_contributors(&op_table, 0)), 7);
     gw__op_table_done(&op_table, 0);
     ck_assert(!has_recovery_task());
     ck_assert_uint_eq(op_table.next_op, 1);
     gw__op_table_begin(&op_table);
-    ck_assert_uint_eq(gw__op_table_contributors(&op_table, 0),
+    ck_assert_uint_eq(node_bits(gw__op_table_contributors(&op_table, 0)),
                       7); /* still open */
     gw__op_table_done(&op_table, 1);
     gw__op_table_begin(&op_table);
-    ck_assert_uint_eq(gw__op_table_contributors(&op_table, 0), 0); /* over */
+    ck_assert_uint_eq(node_bits(gw__op_table_contributors(&op_table, 0)), 0); /* over */
 }
 END_TEST
 
@@ -152,17 +161,18 @@ START_TEST(a_report_has_the_newest_result_and_the_current_op)
     gw__op_table_report(&op_table, &report);
     ck_assert_uint_eq(report.low_watermark, 4);
     ck_assert_uint_eq(report.op_count, 1);
-    ck_assert(gw__holdings_final(gw__report_of(&report, 4), 2));
+    ck_assert(held(&report, 4, 2).final);
     gw__op_table_begin(&op_table);
     ck_assert_int_eq(
-        gw__contributor_sets_add(gw__op_table_sets(&op_table, 5), 1, 4, NULL),
+        gw__contributor_sets_add(gw__op_table_sets(&op_table, 5), 1,
+                                 &(struct gw_nodes){{4}}, NULL),
         GW_OK);
     gw__op_table_freeze(&op_table);
     gw__op_table_report(&op_table, &report);
     ck_assert_uint_eq(report.low_watermark, 4);
     ck_assert_uint_eq(report.op_count, 2);
-    ck_assert_uint_eq(gw__report_of(&report, 5)->sets[1], 6);
-    ck_assert_uint_eq(gw__report_of(&report, 5)->sets[0], 0);
+    ck_assert_uint_eq(node_bits(held(&report, 5, 1).set), 6);
+    ck_assert_uint_eq(node_bits(held(&report, 5, 0).set), 0);
 }
 END_TEST
 
@@ -196,7 +206,7 @@ START_TEST(an_op_without_the_newcomer_is_finished_first)
     adopt(wider);
     gw__op_table_begin(&op_table);
     ck_assert_uint_eq(recovery_task().plan.chunks, 4);
-    ck_assert_uint_eq(recovery_task().plan.target, 0x207);
+    ck_assert_uint_eq(node_bits(recovery_task().plan.target), 0x207);
 }
 END_TEST
 
@@ -269,13 +279,16 @@ START_TEST(what_is_complete_is_spread_before_the_next_goes_on)
     ck_assert(t.recovers && t.fate == GW__FORWARD);
     ck_assert_uint_eq(t.plan.ranks, 2);
     ck_assert_uint_eq(t.plan.chunks, 3);
-    ck_assert_uint_eq(t.plan.target, 7);
-    ck_assert_uint_eq(t.plan.held[t.rank]->sets[0], 7);
+    ck_assert_uint_eq(node_bits(t.plan.target), 7);
+    const struct gw__places places = {3, t.plan.initial_members};
+    struct gw__held_chunk chunk =
+        gw__holdings_of(t.plan.held[t.rank], &places, 0);
+    ck_assert_uint_eq(node_bits(chunk.set), 7);
     gw__op_table_done(&op_table, 4);
     ck_assert_uint_eq(op_table.next_op, 5);
     t = recovery_task();
     ck_assert_uint_eq(t.op, 5);
-    ck_assert_uint_eq(t.plan.target, 3);
+    ck_assert_uint_eq(node_bits(t.plan.target), 3);
     ck_assert_uint_eq(t.plan.initial_count, 3);
     gw__op_table_done(&op_table, 5);
     ck_assert_uint_eq(op_table.next_op, 6);
@@ -294,7 +307,7 @@ START_TEST(who_had_not_begun_begins_as_decided)
     struct gw__recovery_task t = recovery_task();
     ck_assert(t.recovers);
     ck_assert_uint_eq(t.plan.chunks, 3); /* although two members are left */
-    ck_assert_uint_eq(t.plan.target, 3);
+    ck_assert_uint_eq(node_bits(t.plan.target), 3);
     ck_assert_uint_eq(gw__op_table_initial_members(&op_table, 5, origin), 3);
     ck_assert_uint_eq(origin[2], 2);
 }
@@ -340,7 +353,7 @@ START_TEST(a_joiner_has_no_part_in_what_was_before_it)
     ck_assert(!has_recovery_task());
     gw__op_table_begin(&op_table);
     ck_assert_uint_eq(recovery_task().op, 6);
-    ck_assert_uint_eq(recovery_task().plan.target, 0x203);
+    ck_assert_uint_eq(node_bits(recovery_task().plan.target), 0x203);
     ck_assert_int_eq(recovery_task().rank, 2);
     gw__op_table_done(&op_table, 6);
     ck_assert(!has_recovery_task());

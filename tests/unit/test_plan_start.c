@@ -22,8 +22,9 @@ static enum gw_err verify(const char *steps, uint64_t at0, uint64_t at1,
     snprintf(text, sizeof text, "allreduce ranks=2 chunks=1\n%s", steps);
     ck_assert_msg(!gw_plan_parse(text, strlen(text), "t", 0, &plan, &why), "%s",
                   why.text);
-    const struct gw__start start = {.sets = (uint64_t[]){at0, at1},
-                                    .full = full};
+    const struct gw__start start = {.sets = (struct gw_nodes[]){{{at0}},
+                                                                {{at1}}},
+                                    .full = {{full}}};
     enum gw_err err = gw__plan_verify_from(plan, &start, 0, &verdict, NULL);
     gw_plan_destroy(&plan);
     return err;
@@ -73,7 +74,7 @@ START_TEST(only_all_reduces_of_few)
 {
     struct gw_plan *plan;
     struct gw_error why;
-    const struct gw__start start = {.full = 1};
+    const struct gw__start start = {.full = {{1}}};
     const char *text = "broadcast ranks=2 chunks=1\nstep 0>1 c0 =\n";
     ck_assert_int_eq(gw_plan_parse(text, strlen(text), "t", 0, &plan, NULL),
                      GW_OK);
@@ -81,7 +82,7 @@ START_TEST(only_all_reduces_of_few)
                      GW_EINVAL);
     ck_assert_str_eq(
         why.text,
-        "a plan with its own start must be an allreduce of at most 64 ranks");
+        "a plan with its own start must be an allreduce of at most 320 ranks");
     gw_plan_destroy(&plan);
 }
 END_TEST

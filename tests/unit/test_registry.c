@@ -70,7 +70,9 @@ START_TEST(a_number_is_reassigned_only_to_another_process)
     pair_expect_text(
         "node 1 is declared dead; start it again as a new process");
     ck_assert_int_eq(pair_join(1, 1, GW__WORKER), GW_OK);
-    ck_assert_int_eq(pair_join(64, 0, GW__WORKER), GW_EINVAL);
+    ck_assert_int_eq(pair_join(GW__NODES_MAX, 0, GW__WORKER), GW_EINVAL);
+    pair_expect_text("node numbers must be below 320");
+    ck_assert_int_eq(pair_join(64, 0, GW__SERVER), GW_EINVAL);
     pair_expect_text("node numbers must be below 64");
     pair_join(GW__NODE_ANY, 0, GW__WORKER);
     ck_assert_uint_eq(pair.answer.node, 3);
@@ -83,9 +85,15 @@ END_TEST
 
 START_TEST(any_number_is_a_new_one_then_a_used_one)
 {
-    pair_ring_of(GW__NODES_MAX);
+    pair_ring_of(GW_RING_MEMBERS_MAX);
+    for (unsigned node = GW_RING_MEMBERS_MAX; node < GW__NODES_MAX; node++)
+        ck_assert_int_eq(pair_join(node, 0, GW__WORKER), GW_OK);
+    ck_assert_int_eq(pair_admit(300, 0, 0), GW_EINVAL);
+    pair_expect_text("1 more members do not fit into a ring of 256: the limit "
+                     "is 256, because a member's memory grows with the square "
+                     "of the ring");
     ck_assert_int_eq(pair_join(GW__NODE_ANY, 1, GW__WORKER), GW_EINVAL);
-    pair_expect_text("all 64 numbers are taken");
+    pair_expect_text("all 320 numbers are taken");
     pair_suspect(pair_process(0, 0), pair_process(17, 0), true);
     pair_join(GW__NODE_ANY, 1, GW__WORKER);
     ck_assert_uint_eq(pair.answer.node, 17);
@@ -339,18 +347,18 @@ START_TEST(a_partition_is_healed_and_delays_stay)
     pair_ring_of(4);
     pair_apply((struct gw__command){
         .kind = GW__CMD_LINK, .link = {0, 2, GW__LINK_DELAY, {9, 0, 0, 0, 0}}});
-    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 12}});
+    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{12}}}});
     pair_expect_text("links taken down: 8");
     ck_assert(pair.first->links[0][2].down && pair.first->links[3][1].down);
     ck_assert(!pair.first->links[0][1].down && !pair.first->links[2][3].down);
     pair_apply((struct gw__command){.kind = GW__CMD_HEAL});
     pair_expect_text("links taken up: 8");
     ck_assert_uint_eq(pair.first->links[0][2].delay_us, 9);
-    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 6}});
+    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{6}}}});
     pair_expect_text("node 1 is on both sides");
-    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 0}});
+    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{0}}}});
     pair_expect_text("a cut needs nodes on both sides");
-    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {1, 1 << 20}});
+    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {{{1}}, {{1 << 20}}}});
     pair_expect_text("node 20 does not exist");
 }
 END_TEST

@@ -111,7 +111,7 @@ END_TEST
 START_TEST(an_order_alone_is_a_new_epoch_and_moves_no_position)
 {
     static const struct gw__order some = {2, {3, 1}};
-    uint8_t places[GW__NODES_MAX];
+    uint16_t places[GW__NODES_MAX];
     pair_ring_of(4);
     ck_assert_int_eq(admit_ordered(0, 5, &some), GW_OK);
     ring_is(4, (const unsigned[]){3, 1, 0, 2});
@@ -129,7 +129,8 @@ END_TEST
 /* An order with a repeated or invalid node. */
 START_TEST(an_order_is_a_permutation)
 {
-    static const struct gw__order wrong[] = {{2, {1, 1}}, {1, {64}}};
+    static const struct gw__order wrong[] = {{2, {1, 1}},
+                                            {1, {GW__NODES_MAX}}};
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         uint8_t bytes[256];
         struct gw_error why;

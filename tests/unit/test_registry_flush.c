@@ -3,6 +3,7 @@
  * The flush: survivors report their holdings, and one entry decides. Sets are
  * bits of nodes: 7 is {0, 1, 2}.
  */
+#include "hold.h"
 #include "registry_pair.h"
 
 Suite *suite_registry_flush(void);
@@ -26,7 +27,7 @@ START_TEST(finals_of_every_chunk_force_forward)
     pair_report(1, 4, 1, 7, 2);
     pair_expect_text("node 1 has reported: epoch 2 is decided");
     ck_assert_int_eq(decision(4)->fate, GW__FORWARD);
-    ck_assert_uint_eq(decision(4)->contributors, 7);
+    ck_assert_uint_eq(node_bits(decision(4)->contributors), 7);
     ck_assert_uint_eq(pair.first->view.op_low_watermark, 4);
     ck_assert_int_eq(pair_report(1, 4, 0, 0, 0), GW_OK);
     pair_expect_text("epoch 2 is decided");
@@ -44,27 +45,37 @@ START_TEST(else_the_survivors_are_the_contributors)
     pair_report(1, 7, 7, 1, 1);
     pair_report(5, 8, 0, 0, 0);
     ck_assert_int_eq(decision(8)->fate, GW__EXCLUDE);
-    ck_assert_uint_eq(decision(8)->contributors, 1 | 2 | 32);
+    ck_assert_uint_eq(node_bits(decision(8)->contributors), 1 | 2 | 32);
     ck_assert_uint_eq(pair.first->view.op_low_watermark,
                       8); /* node 5 knew that 7 was over */
     ck_assert_ptr_null(gw__registry_decision(pair.first, 7));
 }
 END_TEST
 
+/* One chunk of an op whose only member was this node. */
+static struct gw__holdings hold_one(unsigned node, uint64_t set, bool final)
+{
+    return hold(&(const struct gw__places){1, &node}, &set, final);
+}
+
 START_TEST(who_did_not_take_part_is_not_counted)
 {
     struct gw__report reports[2] = {{.low_watermark = 7, .op_count = 1},
                                     {.low_watermark = 7, .op_count = 0}};
-    reports[0].ops[0].chunks = 1;
+    reports[0].ops[0] = hold_one(3, 0, false);
     struct gw__survivor survivors[2] = {{3, 0, &reports[0]},
                                         {5, 8, &reports[1]}};
-    struct gw__decision d = {.epoch = 4, .op = 7, .initial_count = 1}, e = d;
+    struct gw__decision d = {.epoch = 4,
+                             .op = 7,
+                             .initial_count = 1,
+                             .initial_members = {3}},
+                        e = d;
     gw__decide(survivors, 2, &d);
     ck_assert_int_eq(d.fate, GW__EXCLUDE);
-    ck_assert_uint_eq(d.contributors, 8);
+    ck_assert_uint_eq(node_bits(d.contributors), 8);
     survivors[1].from_op = 7; /* takes part, but has not begun */
     gw__decide(survivors, 2, &e);
-    ck_assert_uint_eq(e.contributors, 8 | 32);
+    ck_assert_uint_eq(node_bits(e.contributors), 8 | 32);
 }
 END_TEST
 
@@ -87,7 +98,7 @@ START_TEST(a_report_outlives_further_deaths)
     ck_assert_int_eq(pair_apply(late), GW_OK);
     ck_assert(!pair.first->flush.open);
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
-    ck_assert_uint_eq(decision(4)->contributors, 3);
+    ck_assert_uint_eq(node_bits(decision(4)->contributors), 3);
     ck_assert_uint_eq(decision(4)->epoch, 3);
 }
 END_TEST
@@ -106,7 +117,7 @@ START_TEST(the_silent_are_declared_dead_at_the_deadline)
     pair_expect_text(
         "members declared dead without a report: 2; epoch 3 is decided");
     pair_ring_is(1, (unsigned[]){2});
-    ck_assert_uint_eq(decision(4)->contributors, 4);
+    ck_assert_uint_eq(node_bits(decision(4)->contributors), 4);
     ck_assert_int_eq(pair_report(0, 4, 0, 0, 0), GW_EINVAL);
     pair_expect_text("node 0 is already declared dead");
 }
@@ -119,12 +130,12 @@ START_TEST(a_final_copy_from_before_an_exclusion_is_none)
     pair_report(0, 4, 3, 0, 0);
     pair_report(1, 4, 3, 0, 0);
     pair_report(2, 4, 15, 7, 1);
-    ck_assert_uint_eq(decision(4)->contributors, 7);
+    ck_assert_uint_eq(node_bits(decision(4)->contributors), 7);
     pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     pair_report(0, 4, 7, 7, 2);  /* chunk 1 of the new result */
     pair_report(2, 4, 15, 7, 1); /* missed it: chunk 0 of the old one */
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
-    ck_assert_uint_eq(decision(4)->contributors, 5);
+    ck_assert_uint_eq(node_bits(decision(4)->contributors), 5);
     ck_assert_uint_eq(pair.first->decision_count, 1);
 }
 END_TEST
@@ -137,8 +148,7 @@ static void report_one_chunk(unsigned node, uint64_t op, uint64_t set)
                             .flush = {.epoch = pair.first->view.epoch}};
     c.flush.report.low_watermark = op;
     c.flush.report.op_count = 1;
-    c.flush.report.ops[0] =
-        (struct gw__holdings){.chunks = 1, .sets = {set}, .finals = {1}};
+    c.flush.report.ops[0] = hold_one(node, set, true);
     ck_assert_int_eq(pair_apply(c), GW_OK);
 }
 
@@ -149,15 +159,16 @@ START_TEST(different_calls_cannot_go_forward)
     pair_report(0, 4, 7, 7, 1);
     report_one_chunk(1, 4, 7);
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
-    ck_assert_uint_eq(decision(4)->contributors, 3);
+    ck_assert_uint_eq(node_bits(decision(4)->contributors), 3);
 }
 END_TEST
 
 static void initial_members_are(uint64_t op, unsigned count,
-                                const uint8_t *nodes)
+                                const uint16_t *nodes)
 {
     ck_assert_uint_eq(decision(op)->initial_count, count);
-    ck_assert_mem_eq(decision(op)->initial_members, nodes, count);
+    ck_assert_mem_eq(decision(op)->initial_members, nodes,
+                     count * sizeof *nodes);
 }
 
 START_TEST(initial_members_include_the_dead)
@@ -171,7 +182,7 @@ START_TEST(initial_members_include_the_dead)
     pair_suspect(pair_process(0, 0), pair_process(7, 0), true);
     ck_assert_uint_eq(pair.first->flush.before_count, 4);
     pair_report(2, 5, 1, 1, 0);
-    initial_members_are(5, 4, (uint8_t[]){0, 1, 2, 7});
+    initial_members_are(5, 4, (uint16_t[]){0, 1, 2, 7});
     ck_assert_ptr_null(gw__registry_decision(pair.first, 4));
 }
 END_TEST
@@ -185,8 +196,8 @@ START_TEST(who_takes_part_later_is_no_initial_member)
     pair_report(0, 4, 3, 3, 3); /* three chunks, but op 4 has two */
     pair_report(7, 4, 0, 0, 0);
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
-    ck_assert_uint_eq(decision(4)->contributors, 1);
-    initial_members_are(4, 2, (uint8_t[]){0, 1});
+    ck_assert_uint_eq(node_bits(decision(4)->contributors), 1);
+    initial_members_are(4, 2, (uint16_t[]){0, 1});
 }
 END_TEST
 
@@ -199,8 +210,8 @@ START_TEST(who_was_behind_a_join_holds_nothing)
     pair_report(0, 0, 131, 131, 3);
     report_one_chunk(1, 0, 2);
     ck_assert_int_eq(decision(0)->fate, GW__FORWARD);
-    ck_assert_uint_eq(decision(0)->contributors, 131);
-    initial_members_are(0, 3, (uint8_t[]){0, 1, 7});
+    ck_assert_uint_eq(node_bits(decision(0)->contributors), 131);
+    initial_members_are(0, 3, (uint16_t[]){0, 1, 7});
 }
 END_TEST
 
@@ -210,7 +221,7 @@ START_TEST(initial_members_stay_through_further_flushes)
     pair_suspect(pair_process(0, 0), pair_process(3, 0), true);
     for (unsigned i = 0; i < 3; i++)
         pair_report(i, 4, 0, 0, 0);
-    initial_members_are(4, 4, (uint8_t[]){0, 1, 2, 3});
+    initial_members_are(4, 4, (uint16_t[]){0, 1, 2, 3});
     pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
     ck_assert_uint_eq(pair.first->flush.before_count, 3);
     struct gw__command two = {.kind = GW__CMD_REPORT,
@@ -218,18 +229,18 @@ START_TEST(initial_members_stay_through_further_flushes)
                               .flush = {.epoch = pair.first->view.epoch}};
     two.flush.report.low_watermark = 4;
     two.flush.report.op_count = 2;
-    two.flush.report.ops[0] =
-        (struct gw__holdings){.chunks = 4, .sets = {7, 7}, .finals = {3}};
-    two.flush.report.ops[1] = (struct gw__holdings){.chunks = 3};
+    const struct gw__places four = {4, (const unsigned[]){0, 1, 2, 3}};
+    const struct gw__places three = {3, four.nodes};
+    two.flush.report.ops[0] = hold(&four, (const uint64_t[]){7, 7, 0, 0}, 3);
+    two.flush.report.ops[1] = hold(&three, (const uint64_t[]){0, 0, 0}, 0);
     pair_apply(two);
     two.who = pair_process(2, 0);
-    two.flush.report.ops[0] = (struct gw__holdings){
-        .chunks = 4, .sets = {0, 0, 7, 7}, .finals = {12}};
+    two.flush.report.ops[0] = hold(&four, (const uint64_t[]){0, 0, 7, 7}, 12);
     pair_apply(two);
     ck_assert_int_eq(decision(4)->fate, GW__FORWARD);
-    ck_assert_uint_eq(decision(4)->contributors, 7);
-    initial_members_are(4, 4, (uint8_t[]){0, 1, 2, 3});
-    initial_members_are(5, 3, (uint8_t[]){0, 1, 2});
+    ck_assert_uint_eq(node_bits(decision(4)->contributors), 7);
+    initial_members_are(4, 4, (uint16_t[]){0, 1, 2, 3});
+    initial_members_are(5, 3, (uint16_t[]){0, 1, 2});
 }
 END_TEST
 
@@ -249,7 +260,7 @@ START_TEST(a_snapshot_keeps_origins_and_the_ring_before)
     pair_report(0, 4, 7, 7, 3);
     pair_report(2, 4, 0, 0, 0);
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE); /* three chunks of 4 */
-    initial_members_are(4, 4, (uint8_t[]){0, 1, 2, 3});
+    initial_members_are(4, 4, (uint16_t[]){0, 1, 2, 3});
 }
 END_TEST
 
@@ -266,7 +277,7 @@ START_TEST(every_open_op_is_decided_and_old_decisions_are_forgotten)
         c.flush.report.low_watermark = OPS * round;
         c.flush.report.op_count = OPS;
         for (unsigned i = 0; i < OPS; i++)
-            c.flush.report.ops[i].chunks = GW__REPORT_CHUNKS_MAX;
+            c.flush.report.ops[i] = hold_before(pair.first, 0, 0, 0);
         ck_assert_int_eq(pair_apply(c), GW_OK);
         ck_assert_int_eq(pair_join(1, life + 1, GW__WORKER), GW_OK);
         ck_assert_int_eq(pair_admit(1, life + 1, OPS * (round + 1)), GW_OK);

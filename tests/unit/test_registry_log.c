@@ -4,6 +4,7 @@
  * invalid commands are refused, and replicas are equal even if one comes from a
  * snapshot. A failing random run prints its seed.
  */
+#include "hold.h"
 #include "registry_pair.h"
 
 #include <stdlib.h>
@@ -131,9 +132,8 @@ static struct gw__command full(enum gw__command_kind kind)
         c.flush.report.op_count = GW__REPORT_OPS_MAX;
         for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++)
             c.flush.report.ops[i] =
-                (struct gw__holdings){.chunks = GW__REPORT_CHUNKS_MAX,
-                                      .sets = {[3] = 9},
-                                      .finals = {8}};
+                hold(&(const struct gw__places){4, (const unsigned[]){0, 1, 2, 3}},
+                     (const uint64_t[]){0, 0, 0, 9}, 8);
         break;
     default:
         break;
@@ -176,7 +176,7 @@ START_TEST(truncated_long_or_invalid_input_is_refused)
         ck_assert_uint_ne(gw__registry_digest(pair.first), digest); /* index */
         bytes[2] = 2;
         pair_apply_bytes(bytes, used);
-        pair_expect_text("the command is not of version 4");
+        pair_expect_text("the command is not of version 5");
     }
     pair_apply_bytes("", 0);
     pair_expect_text("malformed command of 0 bytes");
@@ -196,11 +196,9 @@ static void fill_report(struct gw_rng *rng, struct gw__report *report)
     report->low_watermark = gw_rng_below(rng, 3);
     report->op_count = (unsigned)gw_rng_below(rng, 3);
     for (unsigned i = 0; i < report->op_count; i++) {
-        struct gw__holdings *h = &report->ops[i];
-        h->chunks = 2;
-        h->sets[0] = 1 + gw_rng_below(rng, 15);
-        h->sets[1] = 15;
-        h->finals[0] = gw_rng_below(rng, 4);
+        const struct gw__places places = {4, (const unsigned[]){0, 1, 2, 3}};
+        const uint64_t sets[4] = {1 + gw_rng_below(rng, 15), 15, 15, 15};
+        report->ops[i] = hold(&places, sets, gw_rng_below(rng, 16));
     }
 }
 
@@ -283,8 +281,8 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
         c.link.profile.delay_us = 3;
         break;
     case GW__CMD_CUT:
-        c.cut.left = 1 + gw_rng_below(rng, 7);
-        c.cut.right = 1 + gw_rng_below(rng, 7);
+        c.cut.left = node_set(1 + gw_rng_below(rng, 7));
+        c.cut.right = node_set(1 + gw_rng_below(rng, 7));
         break;
     default:
         break;

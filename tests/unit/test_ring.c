@@ -118,9 +118,9 @@ static enum gw_err average(struct ring_members *c, struct gw_ring *ring,
         .in = in, .out = in, .count = COUNT, .type = GW_F32, .op = GW_AVG};
     enum gw_err err = gw_ring_allreduce(ring, &call, &result, why);
     for (unsigned i = 0; i < MEMBERS_PROCESSES; i++)
-        if (result.contributors >> i & 1)
+        if (gw_nodes_has(&result.contributors, i))
             want += (float)(i + 1);
-    want /= (float)__builtin_popcountll(result.contributors);
+    want /= (float)gw_nodes_count(&result.contributors);
     for (unsigned i = 0; !err && i < COUNT; i++)
         if (in[i] != want)
             err = gw_fail(why, GW_EWRONG, "average %g, not %g", (double)in[i],

@@ -248,14 +248,17 @@ END_TEST
 
 static enum gw_err make(uint64_t target, unsigned chunks, struct gw_error *why)
 {
-    static const struct gw__holdings two = {.chunks = 2};
+    const struct gw__places places = {3, (const unsigned[]){3, 4, 5}};
+    const struct gw__held_chunk nothing[2] = {{.final = false}};
+    struct gw__holdings two;
     const struct gw__holdings *held[2] = {&two, NULL};
+    gw__holdings_pack(&two, &places, nothing, 2);
     struct gw__recovery recovery;
     const struct gw__recovery_case c = {.ranks = 2,
                                         .nodes = (unsigned[]){3, 4},
                                         .held = held,
                                         .chunks = chunks,
-                                        .target = target,
+                                        .target = node_set(target),
                                         .initial_count = 3,
                                         .initial_members =
                                             (unsigned[]){3, 4, 5}};
@@ -270,7 +273,8 @@ START_TEST(senseless_cases_are_refused)
     struct gw_error why;
     ck_assert_int_eq(make(8 | 16, 2, &why), GW_OK);
     ck_assert_int_eq(make(8 | 16, 3, &why), GW_EMISMATCH);
-    ck_assert_str_eq(why.text, "node 3 has 2 chunks, but others have 3");
+    ck_assert_str_eq(why.text, "node 3 has 2 chunks of 3 members, but others "
+                               "have 3 chunks of other members");
     ck_assert_int_eq(make(8, 2, &why), GW_EINVAL);
     ck_assert_str_eq(why.text, "node 4 is alive, but its data is excluded");
     ck_assert_int_eq(make(8 | 16 | 32, 2, &why), GW_EINVAL);
@@ -286,32 +290,38 @@ START_TEST(contributor_sets_count_each_once)
 {
     struct gw__contributor_sets l;
     struct gw_error why;
-    gw__contributor_sets_begin(&l, 12, 3, 2, 0x3c); /* nodes 2 to 5 */
-    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x14, &why), GW_OK);
-    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x34, &why), GW_EWRONG);
+    gw__contributor_sets_begin(&l, 12, 3, 2, &(struct gw_nodes){{0x3c}}); /* nodes 2 to 5 */
+    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x14}}, &why), GW_OK);
+    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x34}}, &why), GW_EWRONG);
     ck_assert_str_eq(why.text,
                      "op 12, chunk 1: node 2, 4 would be counted twice");
-    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x42, &why), GW_EWRONG);
+    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x42}}, &why), GW_EWRONG);
     ck_assert_str_eq(why.text, "op 12, chunk 1: node 1, 6 must not be counted");
-    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, 0x7c, &why),
+    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, &(struct gw_nodes){{0x7c}}, &why),
                      GW_EWRONG);
-    ck_assert_uint_eq(l.sets[1], 0x1c);
+    ck_assert_uint_eq(node_bits(l.sets[1]), 0x1c);
     ck_assert(!gw__contributor_sets_final(&l, 1));
-    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x20, &why), GW_OK);
+    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x20}}, &why), GW_OK);
     ck_assert(gw__contributor_sets_final(&l, 1) &&
               !gw__contributor_sets_complete(&l));
     gw__contributor_sets_freeze(&l);
-    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, 0x3c, &why),
+    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, &(struct gw_nodes){{0x3c}}, &why),
                      GW_ECLOSED);
     ck_assert_str_eq(why.text, "op 12 waits for a decision");
+    const struct gw__places places = {4, (const unsigned[]){2, 3, 4, 5}};
     struct gw__holdings held;
-    gw__contributor_sets_report(&l, &held);
-    ck_assert_uint_eq(held.sets[0], 0); /* a bare input */
-    ck_assert_uint_eq(held.sets[1], 0x3c);
-    ck_assert_uint_eq(held.finals[0], 2);
-    gw__contributor_sets_retarget(&l, 0x18, (uint64_t[]){8, 8});
-    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, 0x18, &why), GW_OK);
-    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x10, &why), GW_OK);
+    gw__contributor_sets_report(&l, &places, &held);
+    struct gw__held_chunk chunk = gw__holdings_of(&held, &places, 0);
+    ck_assert(!chunk.final);
+    ck_assert_uint_eq(node_bits(chunk.set), 0); /* a bare input */
+    chunk = gw__holdings_of(&held, &places, 1);
+    ck_assert(chunk.final);
+    ck_assert_uint_eq(node_bits(chunk.set), 0x3c);
+    const struct gw_nodes target = node_set(0x18);
+    const struct gw_nodes start[2] = {{{8}}, {{8}}};
+    gw__contributor_sets_retarget(&l, &target, start);
+    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, &(struct gw_nodes){{0x18}}, &why), GW_OK);
+    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x10}}, &why), GW_OK);
     ck_assert(gw__contributor_sets_complete(&l));
 }
 END_TEST
@@ -320,10 +330,12 @@ START_TEST(the_only_contributor_is_final_at_once)
 {
     struct gw__contributor_sets l;
     struct gw__holdings held;
-    gw__contributor_sets_begin(&l, 0, 3, 1, 8);
-    gw__contributor_sets_report(&l, &held);
-    ck_assert_uint_eq(held.sets[0], 8);
-    ck_assert_uint_eq(held.finals[0], 1);
+    gw__contributor_sets_begin(&l, 0, 3, 1, &(struct gw_nodes){{8}});
+    const struct gw__places places = {1, (const unsigned[]){3}};
+    gw__contributor_sets_report(&l, &places, &held);
+    struct gw__held_chunk chunk = gw__holdings_of(&held, &places, 0);
+    ck_assert(chunk.final);
+    ck_assert_uint_eq(node_bits(chunk.set), 8);
 }
 END_TEST
 

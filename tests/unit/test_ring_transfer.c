@@ -29,7 +29,7 @@ static struct gw__state_transfer result_chunk(size_t length)
                    .count = 12500,
                    .type = GW_F64,
                    .redop = GW_AVG,
-                   .contributors = 0x8000000000000005,
+                   .contributors = {{0x8000000000000005}},
                    .initial_count = 3,
                    .initial_members = {0, 63, 2}},
         .offset = 50000,
@@ -66,7 +66,8 @@ START_TEST(what_is_sent_is_received)
     ck_assert_mem_eq(received.block.data, payload, GW__STATE_BLOCK_BYTES);
     ck_assert_uint_eq(received.block.digest, 0xfedcba9876543210);
     ck_assert_uint_eq(received.block.epoch, 3);
-    ck_assert_uint_eq(received.block.result.contributors, 0x8000000000000005);
+    ck_assert_uint_eq(received.block.result.contributors.words[0],
+                      0x8000000000000005);
     ck_assert_uint_eq(received.block.result.initial_members[1], 63);
     ck_assert_int_eq(received.block.result.redop, GW_AVG);
 }

@@ -31,7 +31,7 @@ static void pool_init(struct shard_pool *pool, uint32_t count)
 static struct gw_ring_result op_of(unsigned count, const unsigned *nodes,
                                    uint64_t contributors)
 {
-    struct gw_ring_result result = {.contributors = contributors,
+    struct gw_ring_result result = {.contributors = {{contributors}},
                                     .initial_count = count};
     memcpy(result.initial_members, nodes, count * sizeof *nodes);
     return result;
@@ -165,7 +165,7 @@ static void one_op(struct shard_pool *pool, struct ring *ring,
     for (unsigned i = 0; i < ring->count; i++) {
         uint32_t shard = gw_shards_of(pool->shards, i);
         bool counts = forward || !(dead >> ring->nodes[i] & 1);
-        op.contributors |= (uint64_t)counts << ring->nodes[i];
+        op.contributors.words[0] |= (uint64_t)counts << ring->nodes[i];
         if (shard != GW_NONE && counts)
             pool->used[shard]++;
     }
@@ -184,10 +184,10 @@ START_TEST(each_shard_once_an_epoch_whoever_dies)
         gw_rng_seed(&rng, seed);
         uint32_t count = 1 + (uint32_t)gw_rng_below(&rng, MOST);
         pool_init(&pool, count);
-        join(&ring, (unsigned)gw_rng_below(&rng, GW_RING_NODES));
+        join(&ring, (unsigned)gw_rng_below(&rng, 64));
         while (pool.shards->epoch < 5) {
             if (gw_rng_below(&rng, 4) == 0 && ring.count < 8)
-                join(&ring, (unsigned)gw_rng_below(&rng, GW_RING_NODES));
+                join(&ring, (unsigned)gw_rng_below(&rng, 64));
             one_op(&pool, &ring, &rng, count, seed);
         }
         ck_assert_uint_eq(pool.shards->lost, 0);

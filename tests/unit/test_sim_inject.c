@@ -229,7 +229,7 @@ END_TEST
 START_TEST(a_node_stays_down_while_a_crash_lasts)
 {
     struct sim_stage *s =
-        stage_new(4, &(struct gw__sim_options){.nodes_down = 1 << 3});
+        stage_new(4, &(struct gw__sim_options){.nodes_down = {{1 << 3}}});
     stage_faults(s, "at 1ms crash 0 for 10ms\n"
                     "at 5ms crash 0 for 10ms\n" /* till 15 ms */
                     "at 1ms crash 1\n"
@@ -369,7 +369,7 @@ START_TEST(observers_learn_of_a_death_and_only_of_a_death)
 {
     struct sim_stage *s =
         stage_new(4, &(struct gw__sim_options){
-                         .observers = {[2] = 1 << 0 | 1 << 2 | 1 << 3},
+                         .observers = {[2] = {{1 << 0 | 1 << 2 | 1 << 3}}},
                          .died_delay_ns = MS,
                          .died_jitter_ns = 2 * MS,
                      });
@@ -395,10 +395,10 @@ START_TEST(notice_of_a_death_may_be_lost)
 {
     struct sim_stage *s =
         stage_new(2, &(struct gw__sim_options){
-                         .observers = {[1] = GW__ALL_NODES}, .died_lost = 0.5});
+                         .observers = {[1] = {{15}}}, .died_lost = 0.5});
     for (unsigned i = 1; i <= 400; i++) {
         struct gw__fault restart = {
-            .kind = GW__RESTART, .at_ns = i * MS, .nodes = 1 << 1};
+            .kind = GW__RESTART, .at_ns = i * MS, .nodes = {{1 << 1}}};
         ck_assert_int_eq(gw__sim_add_faults(s->sim, &restart, 1, NULL), GW_OK);
     }
     stage_run(s, 1000 * MS);

@@ -118,8 +118,8 @@ START_TEST(options_that_cannot_be)
     } cases[] = {
         {{.ranks = 1}, NULL},
         {{.ranks = RUN_RANKS_MAX, .controllers = 5, .wire = "ipc"}, NULL},
-        {{.ranks = 0}, "the number of nodes must be from 1 to 48, not 0"},
-        {{.ranks = 49}, "the number of nodes must be from 1 to 48, not 49"},
+        {{.ranks = 0}, "the number of nodes must be from 1 to 256, not 0"},
+        {{.ranks = 257}, "the number of nodes must be from 1 to 256, not 257"},
         {{.ranks = 2, .controllers = 2},
          "the number of controllers must be 1, 3 or 5, not 2"},
         {{.ranks = 2, .controllers = 7},
@@ -269,7 +269,8 @@ START_TEST(partition_and_heal)
     static struct desired_state desired;
     memset(&links, 0, sizeof links);
     links.profiles[0][2].delay_us = 9;
-    links_cut(&links, 0x3, (uint64_t)1 << 2 | (uint64_t)1 << 63);
+    links_cut(&links, &(struct gw_nodes){{0x3}},
+              &(struct gw_nodes){{1 << 2 | UINT64_C(1) << 63}});
     for (unsigned a = 0; a < GW_RING_NODES; a++)
         for (unsigned b = 0; b < GW_RING_NODES; b++) {
             bool left_a = a < 2, left_b = b < 2;
@@ -278,7 +279,7 @@ START_TEST(partition_and_heal)
                              (left_a && right_b) || (right_a && left_b));
         }
     links_desired_state(&links, 2, &desired);
-    ck_assert_uint_eq(desired.severed, 0x3);
+    ck_assert_uint_eq(desired.severed.words[0], 0x3);
     ck_assert(desired.links[0].down && desired.links[1].down);
     ck_assert(!desired.links[63].down);
     ck_assert_uint_eq(desired.links[0].delay_us, 9);

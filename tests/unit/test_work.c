@@ -97,7 +97,7 @@ static struct gw_ring_result work_group_op(struct work_group *group,
 {
     struct gw_ring_call calls[MEMBERS];
     struct gw_ring_result result = {
-        .op = group->op++, .contributors = contributors, .data = out};
+        .op = group->op++, .contributors = {{contributors}}, .data = out};
     for (unsigned m = 0; m < MEMBERS; m++) {
         if (!(present >> m & 1))
             continue;
@@ -367,7 +367,7 @@ START_TEST(wrong_sums_name_the_node)
     sums[7] -= 32;
     ck_assert_int_eq(work_evaluate(group.works[0], &result, &why), GW_EWRONG);
     ck_assert_uint_eq(group.works[0]->sums_lost, 1);
-    result.contributors = 0xb;
+    result.contributors = (struct gw_nodes){{0xb}};
     sums[7] += 16;
     ck_assert_int_eq(work_evaluate(group.works[0], &result, &why), GW_EWRONG);
     ck_assert_str_eq(why.text, "op 0, element 0: node 2 counts 1 times, and "

@@ -37,8 +37,9 @@ bool fault_is_of_links(const struct gw__fault *fault)
 
 bool fault_hits(const struct gw__fault *f, unsigned from, unsigned to)
 {
-    bool there = f->nodes >> from & 1 && f->to >> to & 1;
-    bool back = f->both_ways && f->nodes >> to & 1 && f->to >> from & 1;
+    bool there = gw__nodes_has(&f->nodes, from) && gw__nodes_has(&f->to, to);
+    bool back = f->both_ways && gw__nodes_has(&f->nodes, to) &&
+                gw__nodes_has(&f->to, from);
     return from != to && fault_is_of_links(f) && (there || back);
 }
 

@@ -18,7 +18,7 @@
 /* The schedule's numbers for the processes of a run. */
 enum {
     CHAOS_SERVER = 32, /* of server 0, in a run that has servers */
-    CHAOS_CONTROLLER_0 = 56,
+    CHAOS_CONTROLLER_0 = GW_RING_CONTROLLER - 7,
     CHAOS_CONTROLLERS = 5
 };
 

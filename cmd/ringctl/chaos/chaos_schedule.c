@@ -24,7 +24,8 @@ struct schedule {
     struct gw__faults faults;
     struct fault_edges edges;
     bool servers;
-    uint64_t there; /* processes at the beginning, by the schedule's numbers */
+    /* Processes at the beginning, by the schedule's numbers. */
+    struct gw_nodes there;
     struct gw_link_profile before[GW__NODES_MAX][GW__NODES_MAX];
     chaos_blow *blow;
     void *context;
@@ -101,7 +102,7 @@ static enum gw_err find_processes(struct schedule *s, struct gw_error *why)
         unsigned node = node_number(item);
         if (node < GW__NODES_MAX &&
             strcmp(text_of(item, "state", ""), "dead") != 0)
-            s->there |= UINT64_C(1) << node;
+            gw__nodes_add(&s->there, node);
     }
     json_array_foreach(json_object_get(status, "links"), i, item)
     {
@@ -145,10 +146,11 @@ static enum gw_err strike_nodes(const struct schedule *s,
         [GW__CLOCK] = {CHAOS_DRIFT, CHAOS_RIGHT, "drift", "drift"},
     };
     const struct gw__fault *f = edge->fault;
-    uint64_t nodes = f->nodes == GW__ALL_NODES ? s->there : f->nodes;
+    bool all = gw__nodes_equal(f->nodes, GW__ALL_NODES);
+    const struct gw_nodes *nodes = all ? &s->there : &f->nodes;
     enum gw_err code = GW_OK;
-    for (unsigned n = 0; n < GW__NODES_MAX && !code; n++)
-        if (nodes >> n & 1)
+    for (unsigned n = gw__nodes_next(nodes, 0); n < GW__NODES_MAX && !code;
+         n = gw__nodes_next(nodes, n + 1))
             code = strike_node(
                 s, edge->ends ? verbs[f->kind].ends : verbs[f->kind].begins,
                 edge->ends ? verbs[f->kind].end : verbs[f->kind].begin, n, f,
@@ -186,10 +188,11 @@ static enum gw_err strike_links(const struct schedule *s, size_t index,
                                 struct gw_error *why)
 {
     enum gw_err code = GW_OK;
-    for (unsigned from = 0; from < GW__NODES_MAX; from++)
-        for (unsigned to = 0; to < GW__NODES_MAX && !code; to++) {
-            if (!(s->there >> from & 1 && s->there >> to & 1))
-                continue;
+    for (unsigned from = gw__nodes_next(&s->there, 0); from < GW__NODES_MAX;
+         from = gw__nodes_next(&s->there, from + 1))
+        for (unsigned to = gw__nodes_next(&s->there, 0);
+             to < GW__NODES_MAX && !code;
+             to = gw__nodes_next(&s->there, to + 1)) {
             struct gw_link_profile was = fault_link(&s->edges, index, from, to);
             struct gw_link_profile is =
                 fault_link(&s->edges, index + 1, from, to);

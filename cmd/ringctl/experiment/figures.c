@@ -21,7 +21,7 @@ enum { OPS_MAX = 1 << 20 };
 
 struct op_row {
     uint64_t begin_ns, end_ns;
-    uint64_t nodes; /* that have ended it, as bits */
+    struct gw_nodes nodes; /* that have ended it */
 };
 
 struct step_row {
@@ -42,8 +42,8 @@ static void add_op(struct op_row *op, const struct gw_event *event)
     if (event->kind != GW_EV_OP_END || event->value != GW_OK)
         return;
     op->end_ns = event->time_ns > op->end_ns ? event->time_ns : op->end_ns;
-    if (event->rank < 64)
-        op->nodes |= UINT64_C(1) << event->rank;
+    if (event->rank < GW_NODES_MAX)
+        op->nodes.words[event->rank / 64] |= UINT64_C(1) << event->rank % 64;
 }
 
 static void add_event(struct tables *t, const struct gw_event *event)
@@ -85,9 +85,9 @@ static unsigned print_ops(FILE *file, const struct tables *t)
         const struct op_row *op = &t->ops[i];
         if (!op->begin_ns || op->end_ns <= op->begin_ns)
             continue;
-        fprintf(file, "{\"op\":%u,\"time_us\":%.3f,\"ranks\":%d}\n", i,
+        fprintf(file, "{\"op\":%u,\"time_us\":%.3f,\"ranks\":%u}\n", i,
                 (double)(op->end_ns - op->begin_ns) / 1e3,
-                __builtin_popcountll(op->nodes));
+                gw_nodes_count(&op->nodes));
         count++;
     }
     return count;

@@ -11,9 +11,10 @@
 #include "event_log.h"
 
 #include <gradwire/event.h>
+#include <gradwire/ring.h>
 #include <jansson.h>
 
-enum { CONTROLLERS_SHOWN = 5, CONTROLLERS_FIRST_NODE = 63 };
+enum { CONTROLLERS_SHOWN = 5, CONTROLLERS_FIRST_NODE = GW_RING_CONTROLLER };
 
 struct controller {
     bool known;

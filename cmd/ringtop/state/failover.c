@@ -6,6 +6,8 @@
  */
 #include "failover.h"
 
+#include <gradwire/ring.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +22,8 @@ const char *stage_name(enum stage stage)
 const char *failovers_name(const struct failovers *fs, uint32_t who,
                            char out[24])
 {
-    enum { SERVERS_FROM = 32, CONTROLLERS_FROM = 56, LAST = 63 };
+    enum { SERVERS_FROM = 32, LAST = GW_RING_CONTROLLER };
+    enum { CONTROLLERS_FROM = LAST - 7 };
     if (!fs->ps || who > LAST)
         snprintf(out, 24, "%s %" PRIu32, fs->nodes ? "node" : "rank", who);
     else if (who < SERVERS_FROM)

@@ -10,7 +10,8 @@
  * their order does not matter.
  *
  * Workers and servers are numbered separately here; a node of the events is
- * worker i for i below 32, server i for 32 + i, controller i for 63 - i.
+ * worker i for i below 32, server i for 32 + i, controller i for
+ * GW_RING_CONTROLLER - i.
  */
 #ifndef RINGTOP_PS_MEMBERS_H
 #define RINGTOP_PS_MEMBERS_H
@@ -26,7 +27,7 @@ enum {
     PS_WORKERS = 32,
     PS_SERVERS = 24,
     PS_SERVER_NODE = 32,
-    PS_CONTROLLER_NODE = 63,
+    PS_CONTROLLER_NODE = GW_RING_CONTROLLER,
     PS_RECOVERIES = 16
 };
 

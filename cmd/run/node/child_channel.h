@@ -37,9 +37,10 @@ enum {
     FILE_MAX = 4096,
     ENDPOINT_MAX = 108,
     SERVER_NODE = 32, /* of server 0; the others count up */
-    OBSERVER_NODE = 56,
     AGGREGATOR_NODE = 57,
-    CONTROLLER_NODE = 63 /* of controller 0; the others count down */
+    CONTROLLER_NODE = GW_RING_CONTROLLER, /* of controller 0; the others count
+                                             down */
+    OBSERVER_NODE = CONTROLLER_NODE - 7
 };
 
 enum child_channel_kind {
@@ -103,7 +104,7 @@ struct desired_state {
     /* Of the links to the child, by node; and, for a controller, the links from
      * it that are down, as bits. */
     struct gw_link_profile links[GW_RING_NODES];
-    uint64_t severed;
+    struct gw_nodes severed;
     struct gw__order order; /* of the ring */
 };
 

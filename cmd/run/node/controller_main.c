@@ -25,7 +25,7 @@ struct keeper {
     int wake_fd; /* written for a rare event */
     bool end;
     double clock_rate;
-    uint64_t severed; /* controllers' nodes, as last set in the controller */
+    struct gw_nodes severed; /* as last set in the controller */
     struct gw__controller_status reported;
     uint64_t reported_ns;
     uint64_t described; /* the newest order to describe its state */
@@ -44,7 +44,6 @@ static void on_sigterm(int number)
 static void obey(void *context, const struct desired_state *desired)
 {
     struct keeper *keeper = context;
-    uint64_t changed = keeper->severed ^ desired->severed;
     if (desired->clock_rate < keeper->clock_rate ||
         desired->clock_rate > keeper->clock_rate)
         gw__clock_set_rate(desired->clock_rate);
@@ -56,11 +55,12 @@ static void obey(void *context, const struct desired_state *desired)
     keeper->described = desired->describe;
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         gw__link_profiles_set(keeper->profiles, n, &desired->links[n]);
-        if (keeper->controller && changed >> n & 1)
-            gw__controller_cut(keeper->controller, n,
-                               desired->severed >> n & 1);
+        bool cut = gw__nodes_has(&desired->severed, n);
+        if (keeper->controller && cut != gw__nodes_has(&keeper->severed, n))
+            gw__controller_cut(keeper->controller, n, cut);
     }
-    keeper->severed = keeper->controller ? desired->severed : 0;
+    keeper->severed =
+        keeper->controller ? desired->severed : (struct gw_nodes){{0}};
 }
 
 /* HELLOs come all the time: a change only of them can wait. */

@@ -12,7 +12,7 @@
 #include <gradwire/gradwire.h>
 
 enum {
-    RUN_RANKS_MAX = 48,   /* of a ring */
+    RUN_RANKS_MAX = GW_RING_MEMBERS_MAX, /* of a ring */
     RUN_WORKERS_MAX = 32, /* of parameter servers */
     RUN_SERVERS_MAX = 24,
     RUN_CONTROLLERS_MAX = 5,

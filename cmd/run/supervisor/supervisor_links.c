@@ -60,12 +60,14 @@ json_t *link_json(const struct gw_link_profile *link)
                      (json_int_t)link->loss_ppm, "down", (int)link->down);
 }
 
-void links_cut(struct links *links, uint64_t left, uint64_t right)
+void links_cut(struct links *links, const struct gw_nodes *left,
+               const struct gw_nodes *right)
 {
-    for (unsigned a = 0; a < GW_RING_NODES; a++)
-        for (unsigned b = 0; b < GW_RING_NODES; b++)
-            if (left >> a & 1 && right >> b & 1)
-                links->profiles[a][b].down = links->profiles[b][a].down = true;
+    for (unsigned a = gw__nodes_next(left, 0); a < GW_RING_NODES;
+         a = gw__nodes_next(left, a + 1))
+        for (unsigned b = gw__nodes_next(right, 0); b < GW_RING_NODES;
+             b = gw__nodes_next(right, b + 1))
+            links->profiles[a][b].down = links->profiles[b][a].down = true;
 }
 
 unsigned links_heal(struct links *links)
@@ -82,10 +84,11 @@ unsigned links_heal(struct links *links)
 void links_desired_state(const struct links *links, unsigned node,
                          struct desired_state *desired)
 {
-    desired->severed = 0;
+    desired->severed = (struct gw_nodes){{0}};
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         desired->links[n] = links->profiles[n][node];
-        desired->severed |= (uint64_t)links->profiles[node][n].down << n;
+        if (links->profiles[node][n].down)
+            gw__nodes_add(&desired->severed, n);
     }
 }
 

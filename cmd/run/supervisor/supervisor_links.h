@@ -25,8 +25,9 @@ GW_MUST_CHECK enum gw_err link_change(struct gw_link_profile *link,
                                       struct gw_error *why);
 json_t *link_json(const struct gw_link_profile *link);
 
-/* Takes down every link between the sides (bits of nodes), both ways. */
-void links_cut(struct links *links, uint64_t left, uint64_t right);
+/* Takes down every link between the sides, both ways. */
+void links_cut(struct links *links, const struct gw_nodes *left,
+               const struct gw_nodes *right);
 /* Takes every link up again; returns how many were down. Delays, rates and
  * losses stay. */
 unsigned links_heal(struct links *links);

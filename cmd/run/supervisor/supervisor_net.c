@@ -62,7 +62,7 @@ void verb_link(const struct request *request)
 /* ---- cut and heal ---- */
 
 static enum gw_err read_side(struct run *run, const json_t *list,
-                             uint64_t *side, struct gw_error *why)
+                             struct gw_nodes *side, struct gw_error *why)
 {
     size_t i;
     json_t *name;
@@ -73,33 +73,33 @@ static enum gw_err read_side(struct run *run, const json_t *list,
         const struct child *child = child_named(run, name, why);
         if (!child)
             return why->code;
-        *side |= (uint64_t)1 << child->node;
+        gw__nodes_add(side, child->node);
     }
     return GW_OK;
 }
 
-static unsigned members_of(uint64_t nodes)
+static unsigned members_of(const struct gw_nodes *nodes)
 {
-    uint64_t members = ((uint64_t)1 << OBSERVER_NODE) - 1;
-    return (unsigned)__builtin_popcountll(nodes & members);
+    return gw__nodes_count(
+        gw__nodes_and(*nodes, gw__nodes_first(OBSERVER_NODE)));
 }
 
 /* Controllers on neither side go to the side with more nodes, or to the right
  * one if both are equal. */
-static void place_controllers(const struct run *run, uint64_t *left,
-                              uint64_t *right)
+static void place_controllers(const struct run *run, struct gw_nodes *left,
+                              struct gw_nodes *right)
 {
     unsigned count = controllers_all(run);
-    uint64_t *larger = members_of(*left) > members_of(*right) ? left : right;
-    for (unsigned c = 0; c < count; c++) {
-        uint64_t bit = (uint64_t)1 << (CONTROLLER_NODE - c);
-        if (!((*left | *right) & bit))
-            *larger |= bit;
-    }
+    struct gw_nodes *larger =
+        members_of(left) > members_of(right) ? left : right;
+    for (unsigned c = 0; c < count; c++)
+        if (!gw__nodes_has(left, CONTROLLER_NODE - c) &&
+            !gw__nodes_has(right, CONTROLLER_NODE - c))
+            gw__nodes_add(larger, CONTROLLER_NODE - c);
 }
 
-static void describe_side(struct run *run, uint64_t side, char *out,
-                          size_t room)
+static void describe_side(struct run *run, const struct gw_nodes *side,
+                          char *out, size_t room)
 {
     size_t used = 0;
     *out = 0;
@@ -107,7 +107,7 @@ static void describe_side(struct run *run, uint64_t side, char *out,
         const char *gap = used ? " " : "";
         char name[32];
         const struct child *child = child_of_node(run, n);
-        if (!(side >> n & 1))
+        if (!gw__nodes_has(side, n))
             continue;
         if (n > OBSERVER_NODE)
             snprintf(name, sizeof name, "c%u", CONTROLLER_NODE - n);
@@ -117,11 +117,11 @@ static void describe_side(struct run *run, uint64_t side, char *out,
     }
 }
 
-static void mark_trouble(struct run *run, uint64_t nodes)
+static void mark_trouble(struct run *run, const struct gw_nodes *nodes)
 {
     for (unsigned n = 0; n < OBSERVER_NODE; n++) {
         struct child *child = child_of_node(run, n);
-        if (nodes >> n & 1 && child)
+        if (gw__nodes_has(nodes, n) && child)
             child->trouble_ns = gw_now_ns();
     }
 }
@@ -130,7 +130,7 @@ void verb_cut(const struct request *request)
 {
     struct run *run = request->run;
     struct gw_error why;
-    uint64_t left = 0, right = 0;
+    struct gw_nodes left = {{0}}, right = {{0}};
     char text[SENTENCE_MAX], a[160], b[160];
     if (run->links.passed_by) {
         refuse(request, GW_ENOTSUP, "%s", links_passed_by);
@@ -141,16 +141,17 @@ void verb_cut(const struct request *request)
         refuse(request, why.code, "%s", why.text);
         return;
     }
-    if (left & right) {
+    if (!gw__nodes_is_empty(gw__nodes_and(left, right))) {
         refuse(request, GW_EINVAL, "cut: a node cannot be on both sides");
         return;
     }
     place_controllers(run, &left, &right);
-    links_cut(&run->links, left, right);
-    mark_trouble(run, left | right);
+    links_cut(&run->links, &left, &right);
+    mark_trouble(run, &left);
+    mark_trouble(run, &right);
     children_send_desired(run);
-    describe_side(run, left, a, sizeof a);
-    describe_side(run, right, b, sizeof b);
+    describe_side(run, &left, a, sizeof a);
+    describe_side(run, &right, b, sizeof b);
     snprintf(text, sizeof text, "%s cut off from %s", a, b);
     answer_request(request, NULL, text);
 }

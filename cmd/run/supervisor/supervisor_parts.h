@@ -174,7 +174,7 @@ struct run {
     char raft[RUN_CONTROLLERS_MAX][32];
     struct links links;
     char topology[GW_TOPOLOGY_NAME_MAX]; /* the one that sets the links; "" */
-    uint8_t rack_of[RUN_RANKS_MAX];      /* for each node, the lowest node of
+    uint16_t rack_of[RUN_RANKS_MAX];     /* for each node, the lowest node of
                                             its rack */
     struct ring_order order;
     uint64_t pace_ns;

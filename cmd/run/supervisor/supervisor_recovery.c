@@ -51,16 +51,16 @@ static bool is_in_ps_members(const struct gw__membership_update *update,
     return now && gw__id_equal(now->incarnation, m->incarnation);
 }
 
-static uint64_t lost_since(const struct gw__membership_update *before,
-                           const struct gw__membership_update *now)
+static struct gw_nodes lost_since(const struct gw__membership_update *before,
+                                  const struct gw__membership_update *now)
 {
-    uint64_t lost = 0;
+    struct gw_nodes lost = {{0}};
     for (unsigned i = 0; i < before->view.ring_count; i++)
         if (!is_in(&now->view, &before->view.ring[i]))
-            lost |= (uint64_t)1 << before->view.ring[i].node;
+            gw__nodes_add(&lost, before->view.ring[i].node);
     for (unsigned i = 0; i < before->ps_member_count; i++)
         if (!is_in_ps_members(now, &before->ps_members[i]))
-            lost |= (uint64_t)1 << before->ps_members[i].node;
+            gw__nodes_add(&lost, before->ps_members[i].node);
     return lost;
 }
 
@@ -97,12 +97,12 @@ static const char *how_lost(const struct run *run, const struct child *child)
 }
 
 static void record_times(struct run *run, struct recovery *recovery,
-                         uint64_t nodes, uint64_t now)
+                         const struct gw_nodes *nodes, uint64_t now)
 {
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         const struct child *child = child_of_node(run, n);
         uint64_t noticed = run->failures[n].time_ns;
-        if (!(nodes >> n & 1) || !child)
+        if (!gw__nodes_has(nodes, n) || !child)
             continue;
         if (child->pid <= 0 && child->ended_ns)
             earlier(&recovery->detected_ns, child->ended_ns);
@@ -118,12 +118,13 @@ static void record_times(struct run *run, struct recovery *recovery,
     earlier(&recovery->began_ns, recovery->detected_ns);
 }
 
-static void begin_recovery(struct run *run, uint64_t nodes, uint64_t now)
+static void begin_recovery(struct run *run, const struct gw_nodes *nodes,
+                           uint64_t now)
 {
     struct recovery *recovery = newest(run);
     bool goes_on = recovery && !recovery->decided;
     const struct child *first =
-        child_of_node(run, (unsigned)__builtin_ctzll(nodes));
+        child_of_node(run, gw__nodes_next(nodes, 0));
     if (!first)
         return;
     if (!goes_on) {
@@ -133,12 +134,12 @@ static void begin_recovery(struct run *run, uint64_t nodes, uint64_t now)
                                       .detected_ns = now,
                                       .viewed_ns = now};
     }
-    recovery->nodes |= nodes;
+    recovery->nodes = gw__nodes_or(recovery->nodes, *nodes);
     recovery->epoch = run->update.view.epoch;
     record_times(run, recovery, nodes, now);
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         struct child *child = child_of_node(run, n);
-        if (nodes >> n & 1 && child)
+        if (gw__nodes_has(nodes, n) && child)
             child->trouble_ns = 0;
     }
 }
@@ -203,9 +204,9 @@ static void decide(struct run *run, struct recovery *recovery, uint64_t now)
 void recovery_view(struct run *run, const struct gw__membership_update *before)
 {
     uint64_t now = gw_now_ns();
-    uint64_t lost = lost_since(before, &run->update);
-    if (lost && run->formed)
-        begin_recovery(run, lost, now);
+    struct gw_nodes lost = lost_since(before, &run->update);
+    if (!gw__nodes_is_empty(lost) && run->formed)
+        begin_recovery(run, &lost, now);
     struct recovery *recovery = newest(run);
     if (recovery && !recovery->decided && !run->update.flushing)
         decide(run, recovery, now);
@@ -265,11 +266,11 @@ void recovery_event(struct run *run, const struct gw_event *event)
 
 /* ---- the recoveries as JSON ---- */
 
-static json_t *nodes_json(uint64_t nodes)
+static json_t *nodes_json(const struct gw_nodes *nodes)
 {
     json_t *list = json_array();
     for (unsigned n = 0; n < GW_RING_NODES; n++)
-        if (nodes >> n & 1)
+        if (gw__nodes_has(nodes, n))
             json_array_append_new(list, json_integer(n));
     return list;
 }
@@ -281,13 +282,13 @@ static json_t *since(const struct recovery *r, bool known, uint64_t time_ns)
 }
 
 /* The names for people. */
-static json_t *names_json(struct run *run, uint64_t nodes)
+static json_t *names_json(struct run *run, const struct gw_nodes *nodes)
 {
     json_t *list = json_array();
     char name[32];
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         const struct child *child = child_of_node(run, n);
-        if (nodes >> n & 1 && child)
+        if (gw__nodes_has(nodes, n) && child)
             json_array_append_new(list, json_string(child_name(child, name)));
     }
     return list;
@@ -298,7 +299,7 @@ static json_t *one(struct run *run, const struct recovery *r)
     const char *fate = r->fate == GW__FORWARD ? "forward" : "exclude";
     return json_pack(
         "{s:o, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}",
-        "nodes", nodes_json(r->nodes), "names", names_json(run, r->nodes),
+        "nodes", nodes_json(&r->nodes), "names", names_json(run, &r->nodes),
         "how", r->how, "epoch", (json_int_t)r->epoch, "fate",
         r->has_fate ? fate : NULL, "op",
         r->has_fate ? json_integer((json_int_t)r->op) : json_null(),

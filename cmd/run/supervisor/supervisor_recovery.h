@@ -25,7 +25,7 @@ struct chunks {
 };
 
 struct recovery {
-    uint64_t nodes; /* lost, as bits */
+    struct gw_nodes nodes; /* lost */
     const char *how;
     uint64_t epoch;
     bool decided, resumed;

@@ -84,12 +84,15 @@ void resumed_decided(struct run *run)
 
 static bool goes_on(const struct run *run, const struct recovery *r)
 {
-    const uint64_t servers = (((uint64_t)1 << RUN_SERVERS_MAX) - 1)
-                             << SERVER_NODE;
+    const struct gw_nodes servers =
+        gw__nodes_minus(gw__nodes_first(SERVER_NODE + RUN_SERVERS_MAX),
+                        gw__nodes_first(SERVER_NODE));
+    bool lost_server = !gw__nodes_is_empty(gw__nodes_and(r->nodes, servers));
+    bool lost_worker = !gw__nodes_within(r->nodes, servers);
     bool worked = run->work.kind == WORK_NONE || run->clock.done ||
                   run->clock.work_items > r->items;
-    return (!(r->nodes & servers) || ps_members_serves(run)) &&
-           (!(r->nodes & ~servers) || worked);
+    return (!lost_server || ps_members_serves(run)) &&
+           (!lost_worker || worked);
 }
 
 void resumed_check(struct run *run)

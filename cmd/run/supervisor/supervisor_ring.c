@@ -31,7 +31,7 @@ static void name_rack(const struct run *run, unsigned first,
 {
     for (unsigned n = first; n < RUN_RANKS_MAX; n++)
         if (!is_named(out, n) && run->rack_of[n] == run->rack_of[first])
-            out->nodes[out->count++] = (uint8_t)n;
+            out->nodes[out->count++] = (uint16_t)n;
 }
 
 void ring_wanted(const struct run *run, struct gw__order *out)
@@ -45,7 +45,7 @@ void ring_wanted(const struct run *run, struct gw__order *out)
         else if (run->order.by == ORDER_RACKS)
             name_rack(run, n, out);
         else
-            out->nodes[out->count++] = (uint8_t)n;
+            out->nodes[out->count++] = (uint16_t)n;
 }
 
 /* ---- racks ---- */
@@ -58,7 +58,7 @@ void ring_racks(struct run *run, const struct gw_topology *topology)
         while (first < n && strcmp(gw_topology_rack(topology, first),
                                    gw_topology_rack(topology, n)) != 0)
             first++;
-        run->rack_of[n] = (uint8_t)first;
+        run->rack_of[n] = (uint16_t)first;
     }
 }
 
@@ -123,7 +123,7 @@ static bool read_list(const json_t *json, struct gw__order *list,
                     (long long)node, RUN_RANKS_MAX - 1);
             return false;
         }
-        list->nodes[list->count++] = (uint8_t)node;
+        list->nodes[list->count++] = (uint16_t)node;
     }
     return true;
 }
@@ -192,19 +192,20 @@ void ring_insert(struct run *run, unsigned rank, unsigned node)
 {
     struct gw__view now = run->update.view;
     struct gw__order *list = &run->order.list;
-    uint8_t *nodes = list->nodes;
+    uint16_t *nodes = list->nodes;
     struct gw__order wanted;
     ring_wanted(run, &wanted);
     gw__view_reorder(&now, &wanted);
     *list = wanted;
     run->order.by = ORDER_LIST;
     unsigned from = find_position(list, node);
-    memmove(nodes + from, nodes + from + 1, --list->count - from);
+    memmove(nodes + from, nodes + from + 1,
+            (--list->count - from) * sizeof *nodes);
     unsigned at =
         rank < now.ring_count ? find_position(list, now.ring[rank].node)
         : now.ring_count
             ? find_position(list, now.ring[now.ring_count - 1].node) + 1
             : list->count;
-    memmove(nodes + at + 1, nodes + at, list->count++ - at);
-    nodes[at] = (uint8_t)node;
+    memmove(nodes + at + 1, nodes + at, (list->count++ - at) * sizeof *nodes);
+    nodes[at] = (uint16_t)node;
 }

@@ -6,9 +6,9 @@
 
 uint64_t lives_next(struct lives *lives, unsigned node)
 {
-    lives->processes[node] += !(lives->stays >> node & 1);
-    lives->stays &= ~(UINT64_C(1) << node);
-    uint64_t process = (uint64_t)lives->processes[node] << 8 | node;
+    lives->processes[node] += !gw__nodes_has(&lives->stays, node);
+    gw__nodes_remove(&lives->stays, node);
+    uint64_t process = (uint64_t)lives->processes[node] << 16 | node;
     return process << GW__LIFE_BITS | ++lives->incarnations[node];
 }
 
@@ -18,8 +18,8 @@ void lives_again(struct lives *lives, struct gw__sim *sim, unsigned node,
     struct gw_error why;
     const struct gw__fault fault = {.kind = GW__RESTART,
                                     .at_ns = gw__sim_now(sim) + after_ns,
-                                    .nodes = UINT64_C(1) << node};
-    lives->stays |= UINT64_C(1) << node;
+                                    .nodes = gw__nodes_only(node)};
+    gw__nodes_add(&lives->stays, node);
     if (gw__sim_add_faults(sim, &fault, 1, &why))
         gw__sim_fail(sim, "%s", why.text);
 }

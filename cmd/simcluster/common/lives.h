@@ -14,7 +14,7 @@
 struct lives {
     unsigned processes[GW__NODES_MAX];    /* of each node so far, */
     unsigned incarnations[GW__NODES_MAX]; /* and all incarnations */
-    uint64_t stays; /* nodes that start again as the same process */
+    struct gw_nodes stays; /* nodes that start again as the same process */
 };
 
 /* A node starts: the high half of its incarnation. */

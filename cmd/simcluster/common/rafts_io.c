@@ -8,6 +8,7 @@
 #include "rafts_parts.h"
 
 #include <cluster/raft/raft_message.h>
+#include <gradwire/ring.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static int set_term(struct raft_io *io, raft_term term)
 void rafts_report(const struct raft_node *n, enum gw_event_kind kind,
                   unsigned peer, uint64_t value)
 {
-    enum { CONTROLLER_NODE = 63 };
+    enum { CONTROLLER_NODE = GW_RING_CONTROLLER };
     const struct sim_consensus *a = n->rafts->consensus;
     const struct gw_event event = {
         .kind = kind,

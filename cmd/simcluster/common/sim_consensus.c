@@ -179,7 +179,7 @@ const struct gw__machine_kind *controller_kind(const struct sim_consensus *a)
 
 enum gw_err sim_consensus_open(struct sim_consensus *a, struct gw_error *why)
 {
-    a->entries = malloc(SIM_CONSENSUS_ENTRIES * sizeof *a->entries);
+    a->entries = calloc(SIM_CONSENSUS_ENTRIES, sizeof *a->entries);
     a->truth = malloc(sizeof *a->truth);
     a->snapshot = malloc(SNAPSHOT_BYTES);
     return a->entries && a->truth && a->snapshot
@@ -187,9 +187,17 @@ enum gw_err sim_consensus_open(struct sim_consensus *a, struct gw_error *why)
                : gw_fail(why, GW_ENOMEM, "the controllers' log");
 }
 
+static void forget_entries(struct sim_consensus *a)
+{
+    for (size_t i = 0; a->entries && i < a->count; i++)
+        free(a->entries[i].data);
+    a->count = 0;
+}
+
 void sim_consensus_close(struct sim_consensus *a)
 {
     rafts_close(&a->rafts);
+    forget_entries(a);
     free(a->entries);
     free(a->truth);
     free(a->snapshot);
@@ -198,7 +206,7 @@ void sim_consensus_close(struct sim_consensus *a)
 void sim_consensus_begin(struct sim_consensus *a)
 {
     running = a;
-    a->count = 0;
+    forget_entries(a);
     memset(a->replicas, 0, sizeof a->replicas);
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         a->replicas[i].reported_leader = GW__NODES_MAX;
@@ -213,14 +221,16 @@ static void append_entry(struct sim_consensus *a, const void *data,
                          size_t bytes)
 {
     uint8_t answer[GW__ANSWER_BYTES_MAX];
-    if (a->count == SIM_CONSENSUS_ENTRIES || bytes > sizeof a->entries->data) {
+    uint8_t *copy =
+        a->count < SIM_CONSENSUS_ENTRIES ? malloc(bytes + 1) : NULL;
+    if (!copy) {
         gw__sim_fail(a->sim, "the log has more than %d entries",
                      SIM_CONSENSUS_ENTRIES);
         return;
     }
     struct sim_consensus_entry *entry = &a->entries[a->count++];
-    memcpy(entry->data, data, bytes);
-    entry->bytes = bytes;
+    memcpy(copy, data, bytes);
+    *entry = (struct sim_consensus_entry){.bytes = bytes, .data = copy};
     gw__registry_apply(a->truth, data, bytes, a->count, answer);
     a->on_entry(a->context);
     if (!a->rafts)

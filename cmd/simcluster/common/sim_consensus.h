@@ -19,11 +19,11 @@
 #include <cluster/controller/service.h>
 #include <gradwire/event.h>
 
-enum { SIM_CONSENSUS_ENTRIES = 4096 };
+enum { SIM_CONSENSUS_ENTRIES = 1 << 16 };
 
 struct sim_consensus_entry {
     size_t bytes;
-    uint8_t data[GW__COMMAND_BYTES_MAX];
+    uint8_t *data;
 };
 
 /* The log's state of a controller. */

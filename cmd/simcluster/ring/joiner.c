@@ -30,7 +30,8 @@ struct nothing {
 };
 
 struct known_result {
-    uint64_t op, contributors, hash, digest, epoch;
+    uint64_t op, hash, digest, epoch;
+    struct gw_nodes contributors;
 };
 
 struct state_reply {
@@ -56,6 +57,14 @@ static struct gw__process self(const struct sim_node *node)
     return (struct gw__process){node->node, node->incarnation};
 }
 
+uint64_t state_digest(uint64_t digest, uint64_t op,
+                      const struct gw_nodes *contributors, uint64_t hash)
+{
+    const uint64_t chain[3] = {digest, op, hash};
+    return gw__mix_bytes(gw__mix_bytes(1, chain, sizeof chain), contributors,
+                         sizeof *contributors);
+}
+
 /* ---- sending the state ---- */
 
 static void send_state(const struct sim_node *node, unsigned to)
@@ -69,7 +78,7 @@ static void send_state(const struct sim_node *node, unsigned to)
         const struct result *r = &node->results[i];
         if (r->used)
             reply.results[reply.count++] = (struct known_result){
-                r->op, r->contributors, r->hash, r->digest, r->epoch};
+                r->op, r->hash, r->digest, r->epoch, r->contributors};
     }
     sim_node_send(node, to, &reply, sizeof reply);
 }
@@ -121,8 +130,7 @@ static void copy_state(struct sim_node *node, const struct state_reply *reply)
 
 static bool add_result(struct state *s, const struct known_result *r)
 {
-    const uint64_t chain[4] = {s->digest, r->op, r->contributors, r->hash};
-    s->digest = gw__mix_bytes(1, chain, sizeof chain);
+    s->digest = state_digest(s->digest, r->op, &r->contributors, r->hash);
     s->epoch = r->epoch;
     s->next++;
     return s->digest == r->digest;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SET_TEXT = 3 * NODES_MOST + 1 };
+enum { SET_TEXT = 4 * NODES_MOST + 1 };
 
 static const struct field fields[] = {
     {"crashes", NULL, FIELD_INTEGER, 0, false},
@@ -52,8 +52,9 @@ static enum gw_err check_request(const struct simcluster_request *request,
     const char *without = request->without;
     if (request->nodes == 1 || request->nodes > MEMBERS_MOST)
         return gw_fail(why, GW_EINVAL,
-                       "a ring must have 2 to %d members, not %u", MEMBERS_MOST,
-                       request->nodes);
+                       "a ring must have 2 to %d members, not %u; a member's "
+                       "memory grows with the square of the ring",
+                       MEMBERS_MOST, request->nodes);
     if (request->servers || request->replicas || request->controllers ||
         request->ack_primary || request->placement)
         return gw_fail(
@@ -96,7 +97,7 @@ static enum gw_err open_ring(const struct simcluster_request *request,
     *simcluster = w = malloc(sizeof *w);
     if (!w)
         return gw_fail(why, GW_ENOMEM, "a ring");
-    simcluster_open(w);
+    simcluster_open(w, request->nodes);
     if (request->raft && rafts_open(&w->consensus.rafts, why)) {
         close_ring(w);
         return why->code;
@@ -136,12 +137,12 @@ static double mean_ms(const struct times *times)
 }
 
 /* "0 2 3" */
-static const char *set_text(uint64_t set, char out[SET_TEXT])
+static const char *set_text(const struct gw_nodes *set, char out[SET_TEXT])
 {
     size_t used = 0;
     out[0] = 0;
     for (unsigned node = 0; node < NODES_MOST && used < SET_TEXT; node++)
-        if (set >> node & 1)
+        if (gw__nodes_has(set, node))
             used += (size_t)snprintf(out + used, SET_TEXT - used, "%s%u",
                                      used ? " " : "", node);
     return out;
@@ -173,14 +174,14 @@ static void put_wrong(struct row *row, const struct measures *m)
     static char has[SET_TEXT], wants[SET_TEXT];
     const struct wrong *wrong = &m->wrong;
     put_number(row,
-               m->found && wrong->counted > (wrong->wants >> wrong->who & 1));
+               m->found && wrong->counted > gw__nodes_has(&wrong->wants, wrong->who));
     put_number(row, wrong->node);
     put_number(row, wrong->op);
     put_number(row, wrong->chunk);
     put_number(row, wrong->who);
     put_number(row, wrong->counted);
-    (row->at++)->text = m->found ? set_text(wrong->has, has) : NULL;
-    (row->at++)->text = m->found ? set_text(wrong->wants, wants) : NULL;
+    (row->at++)->text = m->found ? set_text(&wrong->has, has) : NULL;
+    (row->at++)->text = m->found ? set_text(&wrong->wants, wants) : NULL;
 }
 
 static void measured(void *simcluster, union value *values)

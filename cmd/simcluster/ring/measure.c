@@ -27,7 +27,8 @@ void measure_begin(struct simcluster *w)
 {
     struct measures *m = &w->measures;
     m->shook = false;
-    m->recovering_ns = m->ring_epoch = m->resumed = 0;
+    m->recovering_ns = m->ring_epoch = 0;
+    m->resumed = (struct gw_nodes){{0}};
     memset(m->wounds, 0, sizeof m->wounds);
     memset(&m->view, 0, sizeof m->view);
 }
@@ -89,7 +90,7 @@ static void record_removed(struct simcluster *w,
         if (!m->recovering_ns || wound->at_ns < m->recovering_ns)
             m->recovering_ns = wound->at_ns;
         m->ring_epoch = w->consensus.truth->view.ring_epoch;
-        m->resumed = 0;
+        m->resumed = (struct gw_nodes){{0}};
     }
     *wound = (struct wound){0};
 }
@@ -116,10 +117,10 @@ void measure_completed(const struct sim_node *node, uint64_t op)
     m->ops += w->completion_count[op] == 1;
     if (!m->recovering_ns || node->ops.view.ring_epoch < m->ring_epoch)
         return;
-    m->resumed |= (uint64_t)1 << node->node;
+    gw__nodes_add(&m->resumed, node->node);
     for (unsigned i = 0; i < m->view.ring_count; i++) {
         const struct gw__ring_member *member = &m->view.ring[i];
-        if (!(m->resumed >> member->node & 1) &&
+        if (!gw__nodes_has(&m->resumed, member->node) &&
             lives(w, member->node, member->incarnation))
             return;
     }

@@ -2,8 +2,8 @@
  *
  * The invariants:
  *
- *   - a value is the sum of exactly the inputs of its set, by its digits in
- *     base 4 and by its sum of hashes: no rank twice, no rank missing
+ *   - a value is the sum of exactly the inputs of its set, by a count per
+ *     node and by its sum of hashes: no rank twice, no rank missing
  *   - members that complete an op and are active have the same contributors,
  *     values and state; so have joiners when they begin
  *   - one op in one ring is one plan, and it verifies
@@ -52,105 +52,120 @@ static const struct sim_node *living(const struct simcluster *w,
 /* ---- values ---- */
 
 static void count_wrong(const struct sim_node *sim_node, uint64_t op,
-                        unsigned chunk, uint64_t wants, unsigned who,
-                        unsigned counted, const struct amount *value)
+                        unsigned chunk, const struct gw_nodes *wants,
+                        unsigned who, const struct amount *value)
 {
-    struct wrong wrong = {.node = sim_node->node,
-                          .chunk = chunk,
-                          .who = who,
-                          .counted = counted,
-                          .op = op,
-                          .wants = wants};
-    for (unsigned node = 0; node < NODES_MOST; node++)
-        wrong.has |= (uint64_t)((value->digits >> 2 * node & 3) != 0) << node;
+    const struct wrong wrong = {.node = sim_node->node,
+                                .chunk = chunk,
+                                .who = who,
+                                .counted = times_in(value, who),
+                                .op = op,
+                                .has = gw__nodes_or(value->low, value->high),
+                                .wants = *wants};
     measure_wrong(sim_node->cluster, &wrong);
 }
 
+static void fail_value(const struct sim_node *sim_node, uint64_t op,
+                       unsigned chunk, const struct gw_nodes *set,
+                       const struct amount *value)
+{
+    unsigned node = 0;
+    while (times_in(value, node) == gw__nodes_has(set, node))
+        node++;
+    unsigned times = times_in(value, node);
+    count_wrong(sim_node, op, chunk, set, node, value);
+    if (times > 1)
+        sim_node_fail(sim_node, "op %llu, chunk %u: node %u counts %u times",
+                      (unsigned long long)op, chunk, node, times);
+    else
+        sim_node_fail(sim_node, "op %llu, chunk %u: node %u is %s",
+                      (unsigned long long)op, chunk, node,
+                      times ? "in the sum, but not in its set"
+                            : "in its set, but not in the sum");
+}
+
 void oracle_value(const struct sim_node *sim_node, uint64_t op, unsigned chunk,
-                  uint64_t set, struct amount value)
+                  const struct gw_nodes *set, const struct amount *value)
 {
     uint64_t sum = 0;
-    if (value.digits >> 2 * NODES_MOST || set >> NODES_MOST)
-        sim_node_fail(sim_node, "op %llu, chunk %u: a node that does not exist",
-                      (unsigned long long)op, chunk);
-    for (unsigned node = 0; node < NODES_MOST; node++) {
-        unsigned digit = (unsigned)(value.digits >> 2 * node) & 3;
-        unsigned wanted = (unsigned)(set >> node & 1);
-        if (digit != wanted)
-            count_wrong(sim_node, op, chunk, set, node, digit, &value);
-        if (digit > 1)
-            sim_node_fail(sim_node,
-                          "op %llu, chunk %u: node %u counts %u times",
-                          (unsigned long long)op, chunk, node, digit);
-        else if (digit != wanted)
-            sim_node_fail(sim_node, "op %llu, chunk %u: node %u is %s",
-                          (unsigned long long)op, chunk, node,
-                          digit ? "in the sum, but not in its set"
-                                : "in its set, but not in the sum");
-        if (wanted)
-            sum += value_input(node, op, chunk).sum;
+    if (!gw__nodes_equal(value->low, *set) ||
+        !gw__nodes_is_empty(value->high)) {
+        fail_value(sim_node, op, chunk, set, value);
+        return;
     }
-    if (sum != value.sum)
+    for (unsigned node = gw__nodes_next(set, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(set, node + 1))
+        sum += value_input(node, op, chunk).sum;
+    if (sum != value->sum)
         sim_node_fail(sim_node, "op %llu, chunk %u: a wrong sum",
                       (unsigned long long)op, chunk);
 }
 
 void oracle_refused(const struct sim_node *sim_node, uint64_t op,
-                    unsigned chunk, uint64_t target, struct amount value)
+                    unsigned chunk, const struct gw_nodes *target,
+                    const struct amount *value)
 {
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
-        unsigned digit = (unsigned)(value.digits >> 2 * node) & 3;
-        if (digit <= (target >> node & 1))
+        unsigned times = times_in(value, node);
+        bool wanted = gw__nodes_has(target, node);
+        if (times <= wanted)
             continue;
-        count_wrong(sim_node, op, chunk, target, node, digit, &value);
+        count_wrong(sim_node, op, chunk, target, node, value);
         sim_node_fail(sim_node,
                       "op %llu, chunk %u: a wrong sum, in which node %u counts "
                       "%u times, not %u",
-                      (unsigned long long)op, chunk, node, digit,
-                      (unsigned)(target >> node & 1));
+                      (unsigned long long)op, chunk, node, times,
+                      (unsigned)wanted);
     }
 }
 
 /* ---- results ---- */
+
+static struct completion *completion_of(const struct simcluster *w, uint64_t op,
+                                        unsigned i)
+{
+    return &w->completions[op * w->completion_room + i];
+}
 
 static void compare_completions(const struct sim_node *node, uint64_t op,
                                 const struct completion *mine)
 {
     const struct simcluster *w = node->cluster;
     for (unsigned i = 0; i < w->completion_count[op]; i++) {
-        const struct completion *other = &w->completions[op][i];
+        const struct completion *other = completion_of(w, op, i);
         if (other->digest == mine->digest ||
             !oracle_active(w, other->node, other->incarnation) ||
             !oracle_active(w, mine->node, mine->incarnation))
             continue;
+        char ours[96], theirs[96];
+        gw__nodes_text(&mine->contributors, ours, sizeof ours);
+        gw__nodes_text(&other->contributors, theirs, sizeof theirs);
         sim_node_fail(
-            node,
-            "op %llu: has the data of %llx where node %u has that of "
-            "%llx%s",
-            (unsigned long long)op, (unsigned long long)mine->contributors,
-            other->node, (unsigned long long)other->contributors,
-            other->contributors == mine->contributors ? ", and another state"
-                                                      : "");
+            node, "op %llu: has the data of %s where node %u has that of %s%s",
+            (unsigned long long)op, ours, other->node, theirs,
+            gw__nodes_equal(other->contributors, mine->contributors)
+                ? ", and another state"
+                : "");
     }
 }
 
 void oracle_complete(const struct sim_node *node, uint64_t op,
-                     uint64_t contributors, uint64_t digest)
+                     const struct gw_nodes *contributors, uint64_t digest)
 {
     struct simcluster *w = node->cluster;
     const struct completion mine = {.node = node->node,
                                     .incarnation = node->incarnation,
-                                    .contributors = contributors,
+                                    .contributors = *contributors,
                                     .digest = digest,
                                     .epoch = node->state.epoch};
-    if (op >= OPS_MOST || w->completion_count[op] == COMPLETIONS_MOST) {
+    if (op >= OPS_MOST || w->completion_count[op] == w->completion_room) {
         sim_node_fail(node, "op %llu: the oracle has no room for so many ops",
                       (unsigned long long)op);
         return;
     }
     w->met.ops++;
     compare_completions(node, op, &mine);
-    w->completions[op][w->completion_count[op]++] = mine;
+    *completion_of(w, op, w->completion_count[op]++) = mine;
 }
 
 /* A member that did the op after a later decision is right, dead or not. */
@@ -158,7 +173,7 @@ static void compare_later(const struct sim_node *node, uint64_t op)
 {
     const struct simcluster *w = node->cluster;
     for (unsigned i = 0; i < w->completion_count[op]; i++) {
-        const struct completion *other = &w->completions[op][i];
+        const struct completion *other = completion_of(w, op, i);
         if (other->epoch > node->state.epoch &&
             other->digest != node->state.digest)
             sim_node_fail(
@@ -207,7 +222,8 @@ static uint64_t plan_hash(const struct gw__recovery_task *task,
 {
     const struct gw_plan *plan = recovery->plan;
     const struct gw__recovery_case *c = &task->plan;
-    uint64_t hash = gw__mix_words(c->target, c->ranks, c->chunks);
+    uint64_t hash = gw__mix_words(1, c->ranks, c->chunks);
+    hash = gw__mix_bytes(hash, &c->target, sizeof c->target);
     hash = gw__mix_bytes(hash, c->nodes, c->ranks * sizeof *c->nodes);
     hash = gw__mix_bytes(hash, recovery->sets,
                          (size_t)c->ranks * c->chunks * sizeof *recovery->sets);

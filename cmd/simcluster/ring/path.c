@@ -21,25 +21,34 @@ enum { AGAIN_NS = 6000000 };
 
 struct amount value_input(unsigned node, uint64_t op, unsigned chunk)
 {
-    return (struct amount){.digits = (wide)1 << 2 * node,
-                           .sum = gw__mix_words(4, op << 8 | node, chunk)};
+    return (struct amount){.low = gw__nodes_only(node),
+                           .sum = gw__mix_words(4, op << 16 | node, chunk)};
 }
 
 static struct amount value_add(struct amount a, struct amount b)
 {
-    return (struct amount){a.digits + b.digits, a.sum + b.sum};
+    struct gw_nodes two = gw__nodes_and(a.low, b.low);
+    struct gw_nodes odd = gw__nodes_minus(gw__nodes_or(a.low, b.low), two);
+    struct gw_nodes four = gw__nodes_or(
+        gw__nodes_and(a.high, b.high),
+        gw__nodes_and(two, gw__nodes_or(a.high, b.high)));
+    return (struct amount){
+        .low = gw__nodes_or(odd, four),
+        .high = gw__nodes_or(two, gw__nodes_or(a.high, b.high)),
+        .sum = a.sum + b.sum};
 }
 
 struct data {
-    uint8_t kind, chunk, turn, zero;
-    uint32_t zeros;
-    uint64_t ring_epoch, op, set;
-    uint64_t low, high, sum;
+    uint8_t kind, zero;
+    uint16_t chunk, turn, zeros;
+    uint64_t ring_epoch, op;
+    struct gw_nodes set;
+    struct amount value;
 };
 
 struct ack {
-    uint8_t kind, chunk, turn, zero;
-    uint32_t zeros;
+    uint8_t kind, zero;
+    uint16_t chunk, turn, zeros;
     uint64_t ring_epoch, op;
 };
 
@@ -57,57 +66,77 @@ static void add_send(struct run *run, unsigned to, unsigned chunk,
                      unsigned step)
 {
     struct sending *s = &run->sends[run->send_count++];
-    *s = (struct sending){
-        .to = (uint8_t)to, .chunk = (uint8_t)chunk, .step = (uint8_t)step};
-    for (const struct sending *e = run->sends; e < s; e++)
+    *s = (struct sending){.to = (uint16_t)to,
+                          .chunk = (uint16_t)chunk,
+                          .step = (uint16_t)step,
+                          .received = run->received[chunk]};
+    for (const struct sending *e = run->sends;
+         run->sent[chunk] > 0 && e < s; e++)
         if (e->to == to && e->chunk == chunk)
             s->turn++;
+    run->sent[chunk]++;
 }
 
 static void add_receive(struct run *run, unsigned from, unsigned chunk,
                         unsigned step, bool adds)
 {
     struct receiving *r = &run->receives[run->receive_count++];
-    *r = (struct receiving){.from = (uint8_t)from,
-                            .chunk = (uint8_t)chunk,
-                            .step = (uint8_t)step,
+    *r = (struct receiving){.from = (uint16_t)from,
+                            .chunk = (uint16_t)chunk,
+                            .step = (uint16_t)step,
+                            .received = run->received[chunk],
+                            .sent = run->sent[chunk],
                             .adds = adds};
-    for (const struct receiving *e = run->receives; e < r; e++)
+    for (const struct receiving *e = run->receives;
+         run->received[chunk] > 0 && e < r; e++)
         if (e->from == from && e->chunk == chunk)
             r->turn++;
+    run->received[chunk]++;
 }
 
-/* Copies this node's sends and receives from the plan, step by step. */
+/* Copies this node's sends and receives from the plan, step by step. A send
+ * reads the value from before its step, so the sends of a step come before its
+ * receives. */
 static void copy_transfers(struct run *run, unsigned self,
                            const struct gw__recovery_case *c,
                            const struct gw_plan *plan)
 {
-    for (unsigned step = 0; step < plan->steps; step++)
-        for (size_t t = plan->step_begin[step]; t < plan->step_begin[step + 1];
-             t++) {
-            const struct gw_transfer *x = &plan->transfers[t];
-            unsigned src = c->nodes[x->src], dst = c->nodes[x->dst];
-            if (src == self)
-                add_send(run, dst, x->chunk, step);
-            if (dst == self)
-                add_receive(run, src, x->chunk, step, x->action == GW_ADD);
-        }
+    memset(run->received, 0, sizeof run->received);
+    memset(run->sent, 0, sizeof run->sent);
+    for (unsigned step = 0; step < plan->steps; step++) {
+        const struct gw_transfer *first =
+            &plan->transfers[plan->step_begin[step]];
+        const struct gw_transfer *end =
+            &plan->transfers[plan->step_begin[step + 1]];
+        for (const struct gw_transfer *x = first; x < end; x++)
+            if (c->nodes[x->src] == self)
+                add_send(run, c->nodes[x->dst], x->chunk, step);
+        for (const struct gw_transfer *x = first; x < end; x++)
+            if (c->nodes[x->dst] == self)
+                add_receive(run, c->nodes[x->src], x->chunk, step,
+                            x->action == GW_ADD);
+    }
+    memset(run->received, 0, sizeof run->received);
+    memset(run->sent, 0, sizeof run->sent);
 }
 
 /* The initial value of a chunk: the input, or the partial result. */
 static void begin_chunk(struct sim_node *node, struct run *run, unsigned chunk,
-                        uint64_t start)
+                        const struct gw_nodes *start)
 {
     const struct gw__contributor_sets *sets =
         gw__op_table_sets(&node->ops, run->op);
-    if (start == (uint64_t)1 << node->node)
+    char should[96], has[96];
+    if (gw__nodes_equal(*start, gw__nodes_only(node->node)))
         run->values[chunk] = value_input(node->node, run->op, chunk);
-    else if (sets->sets[chunk] != start)
-        sim_node_fail(
-            node, "op %llu, chunk %u: should continue from %llx, but has %llx",
-            (unsigned long long)run->op, chunk, (unsigned long long)start,
-            (unsigned long long)sets->sets[chunk]);
-    oracle_value(node, run->op, chunk, start, run->values[chunk]);
+    else if (!gw__nodes_equal(sets->sets[chunk], *start)) {
+        gw__nodes_text(start, should, sizeof should);
+        gw__nodes_text(&sets->sets[chunk], has, sizeof has);
+        sim_node_fail(node,
+                      "op %llu, chunk %u: should continue from %s, but has %s",
+                      (unsigned long long)run->op, chunk, should, has);
+    }
+    oracle_value(node, run->op, chunk, start, &run->values[chunk]);
 }
 
 void path_start(struct sim_node *node, const struct gw__recovery_task *task)
@@ -136,18 +165,14 @@ void path_start(struct sim_node *node, const struct gw__recovery_task *task)
     run->chunks = task->plan.chunks;
     run->send_count = run->receive_count = 0;
     run->due_ns = 0;
-    if (recovery.plan->transfer_count <= TRANSFERS_MOST)
-        copy_transfers(run, node->node, &task->plan, recovery.plan);
-    else
-        sim_node_fail(node, "a plan of %zu transfers",
-                      recovery.plan->transfer_count);
-    const uint64_t *start =
+    copy_transfers(run, node->node, &task->plan, recovery.plan);
+    const struct gw_nodes *start =
         recovery.sets + (size_t)task->rank * task->plan.chunks;
     for (unsigned chunk = 0; chunk < run->chunks; chunk++)
-        begin_chunk(node, run, chunk, start[chunk]);
+        begin_chunk(node, run, chunk, &start[chunk]);
     report_recovery(node, task, start);
     gw__contributor_sets_retarget(gw__op_table_sets(&node->ops, task->op),
-                                  task->plan.target, start);
+                                  &task->plan.target, start);
     gw__recovery_fini(&recovery);
 }
 
@@ -162,15 +187,12 @@ static void send_data(struct sim_node *node, const struct run *run,
                               .ring_epoch = run->ring_epoch,
                               .op = run->op,
                               .set = s->set,
-                              .low = (uint64_t)s->value.digits,
-                              .high = (uint64_t)(s->value.digits >> 64),
-                              .sum = s->value.sum};
+                              .value = s->value};
     sim_node_send(node, s->to, &data, sizeof data);
     s->again_ns = node->now_ns + AGAIN_NS;
 }
 
-static void capture(struct sim_node *node, const struct run *run,
-                    struct sending *s)
+static void capture(struct sim_node *node, struct run *run, struct sending *s)
 {
     const struct member_event event = {.kind = GW_EV_SEND,
                                        .peer = s->to,
@@ -179,31 +201,11 @@ static void capture(struct sim_node *node, const struct run *run,
                                        .chunk = s->chunk,
                                        .value = 1};
     s->captured = true;
+    run->sent[s->chunk]++;
     s->set = gw__op_table_sets(&node->ops, run->op)->sets[s->chunk];
     s->value = run->values[s->chunk];
     node->cluster->measures.transfers++;
     report(node, &event);
-}
-
-/* Have all transfers of the chunk before the step been received? */
-static bool has_received(const struct run *run, unsigned chunk, unsigned step)
-{
-    const struct receiving *end = run->receives + run->receive_count;
-    for (const struct receiving *r = run->receives; r < end && r->step < step;
-         r++)
-        if (r->chunk == chunk && !r->applied)
-            return false;
-    return true;
-}
-
-/* Have all transfers of the chunk up to the step been sent? */
-static bool has_sent(const struct run *run, unsigned chunk, unsigned step)
-{
-    const struct sending *end = run->sends + run->send_count;
-    for (const struct sending *s = run->sends; s < end && s->step <= step; s++)
-        if (s->chunk == chunk && !s->captured)
-            return false;
-    return true;
 }
 
 static void send_due(struct sim_node *node, struct run *run)
@@ -215,7 +217,7 @@ static void send_due(struct sim_node *node, struct run *run)
         struct sending *s = &run->sends[i];
         if (s->acked)
             continue;
-        if (!s->captured && has_received(run, s->chunk, s->step))
+        if (!s->captured && run->received[s->chunk] >= s->received)
             capture(node, run, s);
         if (s->captured && node->now_ns >= s->again_ns)
             send_data(node, run, s);
@@ -286,22 +288,21 @@ static void apply_data(struct sim_node *node, struct run *run,
                        struct receiving *r, const struct data *data)
 {
     struct gw__contributor_sets *sets = gw__op_table_sets(&node->ops, run->op);
-    struct amount incoming = {.digits = (wide)data->high << 64 | data->low,
-                              .sum = data->sum};
     struct gw_error why;
     enum gw_err err =
-        r->adds ? gw__contributor_sets_add(sets, r->chunk, data->set, &why)
-                : gw__contributor_sets_replace(sets, r->chunk, data->set, &why);
+        r->adds ? gw__contributor_sets_add(sets, r->chunk, &data->set, &why)
+                : gw__contributor_sets_replace(sets, r->chunk, &data->set, &why);
     struct amount *value = &run->values[r->chunk];
-    *value = r->adds ? value_add(*value, incoming) : incoming;
+    *value = r->adds ? value_add(*value, data->value) : data->value;
     r->applied = true;
+    run->received[r->chunk]++;
     run->due_ns = 0; /* more may be sent now */
     report_applied(node, run, r);
     if (err) { /* added all the same, to find the effect */
-        oracle_refused(node, run->op, r->chunk, sets->target, *value);
+        oracle_refused(node, run->op, r->chunk, &sets->target, value);
         sim_node_fail(node, "%s", why.text);
     }
-    oracle_value(node, run->op, r->chunk, sets->sets[r->chunk], *value);
+    oracle_value(node, run->op, r->chunk, &sets->sets[r->chunk], value);
 }
 
 void path_data(struct sim_node *node, unsigned from, const uint8_t *bytes,
@@ -317,8 +318,8 @@ void path_data(struct sim_node *node, unsigned from, const uint8_t *bytes,
     struct receiving *r = find_receive(run, from, data.chunk, data.turn);
     if (!r)
         return;
-    if (!r->applied && has_received(run, r->chunk, r->step) &&
-        has_sent(run, r->chunk, r->step))
+    if (!r->applied && run->received[r->chunk] >= r->received &&
+        run->sent[r->chunk] >= r->sent)
         apply_data(node, run, r, &data);
     const struct ack ack = {.kind = SIM_NODE_ACK,
                             .chunk = data.chunk,

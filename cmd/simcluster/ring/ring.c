@@ -54,12 +54,13 @@ static void check_decision(const struct sim_node *node,
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
         const struct gw__op_entry *entry = &node->ops.entries[i];
         if (entry->complete && entry->op == decision->op &&
-            entry->sets.target != decision->contributors)
-            sim_node_fail(node,
-                          "op %llu is complete with %llx, decided as %llx",
-                          (unsigned long long)entry->op,
-                          (unsigned long long)entry->sets.target,
-                          (unsigned long long)decision->contributors);
+            !gw__nodes_equal(entry->sets.target, decision->contributors)) {
+            char has[96], decided[96];
+            gw__nodes_text(&entry->sets.target, has, sizeof has);
+            gw__nodes_text(&decision->contributors, decided, sizeof decided);
+            sim_node_fail(node, "op %llu is complete with %s, decided as %s",
+                          (unsigned long long)entry->op, has, decided);
+        }
     }
 }
 
@@ -224,8 +225,8 @@ static void check_place(const struct sim_node *node, uint64_t op)
 {
     unsigned initial[GW__NODES_MAX];
     unsigned count = gw__op_table_initial_members(&node->ops, op, initial);
-    uint64_t contributors = gw__op_table_contributors(&node->ops, op);
-    if (node->place_op != op + 1 || !(contributors >> node->node & 1))
+    struct gw_nodes contributors = gw__op_table_contributors(&node->ops, op);
+    if (node->place_op != op + 1 || !gw__nodes_has(&contributors, node->node))
         return;
     if (node->place >= count || initial[node->place] != node->node)
         sim_node_fail(node,
@@ -297,16 +298,14 @@ static void add_result(struct sim_node *node, uint64_t op)
 {
     struct run *run = &node->runs[op % GW__OP_TABLE_OPS];
     struct result *result = &node->results[op % GW__OP_TABLE_OPS];
-    uint64_t contributors = gw__op_table_contributors(&node->ops, op);
+    struct gw_nodes contributors = gw__op_table_contributors(&node->ops, op);
     uint64_t hash = run->chunks;
     for (unsigned chunk = 0; chunk < run->chunks; chunk++) {
-        const struct amount *value = &run->values[chunk]; /* it has padding */
-        const uint64_t key[3] = {(uint64_t)value->digits,
-                                 (uint64_t)(value->digits >> 64), value->sum};
-        hash = gw__mix_bytes(hash, key, sizeof key);
+        const struct amount *value = &run->values[chunk];
+        hash = gw__mix_bytes(hash, value, sizeof *value);
     }
-    const uint64_t chain[4] = {node->state.digest, op, contributors, hash};
-    node->state.digest = gw__mix_bytes(1, chain, sizeof chain);
+    node->state.digest =
+        state_digest(node->state.digest, op, &contributors, hash);
     node->state.next = op + 1;
     node->state.epoch = node->ops.view.epoch;
     *result = (struct result){.used = true,
@@ -315,7 +314,7 @@ static void add_result(struct sim_node *node, uint64_t op)
                               .hash = hash,
                               .digest = node->state.digest,
                               .epoch = node->state.epoch};
-    oracle_complete(node, op, contributors, node->state.digest);
+    oracle_complete(node, op, &contributors, node->state.digest);
 }
 
 void ring_completed(struct sim_node *node, uint64_t op)

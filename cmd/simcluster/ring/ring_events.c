@@ -36,19 +36,20 @@ void report(const struct sim_node *node, const struct member_event *e)
 
 void report_recovery(const struct sim_node *node,
                      const struct gw__recovery_task *task,
-                     const uint64_t *start)
+                     const struct gw_nodes *start)
 {
     const struct gw__op_entry *entry =
         &node->ops.entries[task->op % GW__OP_TABLE_OPS];
-    uint64_t own = (uint64_t)1 << node->node;
+    struct gw_nodes own = gw__nodes_only(node->node);
     for (unsigned c = 0; c < task->plan.chunks && task->recovers; c++) {
         const struct member_event event = {.kind = GW_EV_RECOVERY,
                                            .peer = GW_NONE,
                                            .op = (uint32_t)task->op,
                                            .step = GW_NONE,
                                            .chunk = c,
-                                           .value = start[c] == own};
-        if (entry->sets.sets[c] != own)
+                                           .value =
+                                               gw__nodes_equal(start[c], own)};
+        if (!gw__nodes_equal(entry->sets.sets[c], own))
             report(node, &event);
     }
 }

@@ -23,7 +23,7 @@ static void on_event(void *context, const struct gw_event *event)
     report_controller(context, event);
 }
 
-void simcluster_open(struct simcluster *w)
+void simcluster_open(struct simcluster *w, unsigned members)
 {
     struct gw_error why;
     memset(w, 0, sizeof *w);
@@ -31,12 +31,18 @@ void simcluster_open(struct simcluster *w)
     w->consensus.context = w;
     w->consensus.on_entry = on_entry;
     w->consensus.on_event = on_event;
-    if (sim_consensus_open(&w->consensus, &why))
+    w->completion_room = COMPLETIONS_LEAST;
+    if (4 * members > w->completion_room)
+        w->completion_room = 4 * members;
+    w->completions = calloc((size_t)OPS_MOST * w->completion_room,
+                            sizeof *w->completions);
+    if (!w->completions || sim_consensus_open(&w->consensus, &why))
         abort();
 }
 
 void simcluster_close(struct simcluster *w)
 {
+    free(w->completions);
     sim_consensus_close(&w->consensus);
 }
 
@@ -57,8 +63,9 @@ static void strike(struct simcluster *w, const struct gw__fault *fault)
  * controllers. */
 void simcluster_shock(struct simcluster *w)
 {
-    uint64_t controllers =
-        gw__first_nodes(nodes_of(w)) & ~gw__first_nodes(first_controller(w));
+    struct gw_nodes controllers =
+        gw__nodes_minus(gw__nodes_first(nodes_of(w)),
+                        gw__nodes_first(first_controller(w)));
     unsigned whom = (unsigned)simcluster_draw(w, 0, w->members - 1);
     uint64_t at_ns = gw__sim_now(w->sim) + simcluster_draw(w, 0, 40 * MS);
     static const enum gw__fault_kind kinds[] = {GW__CRASH, GW__PAUSE, GW__CUT,
@@ -66,7 +73,7 @@ void simcluster_shock(struct simcluster *w)
     struct gw__fault fault = {.kind = (uint8_t)kinds[simcluster_draw(w, 0, 3)],
                               .at_ns = at_ns,
                               .for_ns = simcluster_draw(w, MS, 150 * MS),
-                              .nodes = UINT64_C(1) << whom};
+                              .nodes = gw__nodes_only(whom)};
     if (!w->shocks || at_ns > w->fault_end_ns || simcluster_draw(w, 0, 1))
         return;
     fault.after = GW__AT_ONCE;
@@ -92,7 +99,7 @@ void simcluster_raid(struct simcluster *w)
                                   .at_ns =
                                       now_ns + simcluster_draw(w, 0, most_ns),
                                   .for_ns = simcluster_draw(w, MS, 150 * MS),
-                                  .nodes = UINT64_C(1) << m->node};
+                                  .nodes = gw__nodes_only(m->node)};
         bool is_earlier = m->from_op < from_op;
         if (is_earlier || !simcluster_draw(w, 0, 3))
             strike(w, &fault);
@@ -137,8 +144,9 @@ static void draw_order(struct simcluster *w)
         unsigned at = (unsigned)gw_rng_below(&w->order_rng, order->count + 1);
         if (gw_rng_below(&w->order_rng, 4) == 0)
             continue;
-        memmove(order->nodes + at + 1, order->nodes + at, order->count - at);
-        order->nodes[at] = (uint8_t)node;
+        memmove(order->nodes + at + 1, order->nodes + at,
+                (order->count - at) * sizeof *order->nodes);
+        order->nodes[at] = (uint16_t)node;
         order->count++;
     }
 }
@@ -185,6 +193,12 @@ static void calm(struct simcluster *w)
     w->limit_ns = w->fault_end_ns + 60000 * MS;
 }
 
+/* The time that many members need for their ops, which have two steps each. */
+static uint64_t slow_ns(const struct simcluster *w)
+{
+    return w->members > 8 ? w->members * 100 * MS : 0;
+}
+
 /* Draws the parameters that the faults depend on. */
 static void shape(struct simcluster *w, uint64_t seed)
 {
@@ -199,7 +213,7 @@ static void shape(struct simcluster *w, uint64_t seed)
         w->members = w->params.members;
     w->first = (unsigned)simcluster_draw(w, 1, w->members);
     w->fault_end_ns = 800 * MS;
-    w->limit_ns = 8000 * MS;
+    w->limit_ns = 8000 * MS + slow_ns(w);
     w->all_join = simcluster_draw(w, 0, 1);
     w->shocks = simcluster_draw(w, 0, 1);
     w->raids = simcluster_draw(w, 0, 2) == 0;
@@ -301,7 +315,7 @@ static struct gw__fault_profile faults_of(const struct simcluster *w)
         .for_least_ns = 100 * US,
         .for_most_ns = 400 * MS,
         .heals = true,
-        .mortal = gw__first_nodes(nodes) & ~(UINT64_C(1) << supervisor_of(w)),
+        .mortal = gw__nodes_minus(gw__nodes_first(nodes), supervisors(w)),
         .down_most = 3,
         .chance_most = 0.3,
         .delay_most_ns = 120 * MS,

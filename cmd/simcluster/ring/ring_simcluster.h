@@ -35,14 +35,14 @@
 
 enum {
     CONTROLLERS_MOST = 3,
-    MEMBERS_MOST = 8,
+    MEMBERS_MOST = GW_RING_MEMBERS_MAX,
     DRAWN_MOST = 6,   /* members of a seed, unless more are requested */
     CALM_MEMBERS = 4, /* the same, when a schedule is given */
     NODES_MOST = CONTROLLERS_MOST + 1 + MEMBERS_MOST,
     OPS_MOST = 1024,
-    COMPLETIONS_MOST = 64, /* of an op, by all members */
+    COMPLETIONS_LEAST = 64, /* room of an op, for all members */
     PLANS_MOST = 4096,
-    TRANSFERS_MOST = 128
+    TRANSFERS_MOST = 2 * MEMBERS_MOST /* of a member, of a kind */
 };
 
 /* ---- the cluster ---- */
@@ -50,7 +50,7 @@ enum {
 struct completion {
     unsigned node;
     struct gw__id incarnation;
-    uint64_t contributors;
+    struct gw_nodes contributors;
     uint64_t digest; /* of the state after it */
     uint64_t epoch;  /* in which it was completed */
 };
@@ -64,7 +64,8 @@ struct sim_node;
 /* A violation: the contributors of a value, and the right ones. */
 struct wrong {
     unsigned node, chunk, who, counted; /* counted: occurrences of who's data */
-    uint64_t op, has, wants;            /* nodes as bits */
+    uint64_t op;
+    struct gw_nodes has, wants;
 };
 
 /* Durations, in nanoseconds. */
@@ -97,7 +98,7 @@ struct measures {
     struct gw__view view;   /* the newest seen */
     uint64_t recovering_ns; /* since a crash; 0: no recovery */
     uint64_t ring_epoch;    /* of that recovery, */
-    uint64_t resumed;       /* and the resumed members, as bits */
+    struct gw_nodes resumed; /* and the resumed members */
 };
 
 /* The parameters of the runner; zero: drawn from the seed. */
@@ -135,7 +136,8 @@ struct simcluster {
 
     /* oracle.c */
     unsigned completion_count[OPS_MOST];
-    struct completion completions[OPS_MOST][COMPLETIONS_MOST];
+    unsigned completion_room; /* of an op */
+    struct completion *completions; /* [op * completion_room + i] */
     unsigned plan_count;
     struct made_plan plans[PLANS_MOST];
     uint64_t epoch, ring_epoch; /* of the log so far */
@@ -179,7 +181,7 @@ void report(const struct sim_node *node, const struct member_event *event);
 /* The kept and the redone chunks of the current op. */
 void report_recovery(const struct sim_node *node,
                      const struct gw__recovery_task *task,
-                     const uint64_t *start);
+                     const struct gw_nodes *start);
 /* For a controller whose log is libraft's. */
 void report_controller(struct simcluster *cluster,
                        const struct gw_event *event);
@@ -199,7 +201,8 @@ void simcluster_restart(struct simcluster *cluster, unsigned node);
 void simcluster_shock(struct simcluster *cluster);
 /* A member was admitted and may not have the state yet. */
 void simcluster_raid(struct simcluster *cluster);
-void simcluster_open(struct simcluster *cluster);
+/* `members`: 0, or as in the parameters. */
+void simcluster_open(struct simcluster *cluster, unsigned members);
 void simcluster_close(struct simcluster *cluster);
 /* Prepares a campaign of this one seed. */
 void simcluster_campaign(struct simcluster *cluster, uint64_t seed,
@@ -210,9 +213,9 @@ static inline unsigned supervisor_of(const struct simcluster *w)
     return w->members;
 }
 
-static inline uint64_t supervisors(const struct simcluster *w)
+static inline struct gw_nodes supervisors(const struct simcluster *w)
 {
-    return gw__first_nodes(w->members + 1) & ~gw__first_nodes(w->members);
+    return gw__nodes_only(w->members);
 }
 
 static inline bool is_member(const struct simcluster *w, unsigned node)
@@ -236,14 +239,20 @@ static inline uint64_t simcluster_draw(struct simcluster *w, uint64_t least,
     return chance_draw(&w->chance, least, most);
 }
 
-/* ---- values: digits in base 4 and a sum of hashes ---- */
+/* ---- values: a count per node and a sum of hashes ---- */
 
-__extension__ typedef unsigned __int128 wide;
-
+/* How often each node is in the value: 0 to 3, which means three or more; as
+ * two bits, in two sets. */
 struct amount {
-    wide digits;  /* node i contributes 4^i */
-    uint64_t sum; /* and a number that depends on op and chunk */
+    struct gw_nodes low, high;
+    uint64_t sum; /* of a number per node, which depends on op and chunk */
 };
+
+static inline unsigned times_in(const struct amount *amount, unsigned node)
+{
+    return gw__nodes_has(&amount->low, node) +
+           2U * gw__nodes_has(&amount->high, node);
+}
 
 struct amount value_input(unsigned node, uint64_t op, unsigned chunk);
 
@@ -251,17 +260,19 @@ struct amount value_input(unsigned node, uint64_t op, unsigned chunk);
 
 /* A transfer of this node, as sender or as receiver. */
 struct sending {
-    uint8_t to; /* nodes */
-    uint8_t chunk, step, turn;
+    uint16_t to; /* a node */
+    uint16_t chunk, step, turn;
+    uint16_t received; /* transfers of the chunk that must come before it */
     bool captured, acked;
-    uint64_t set; /* at the time of sending */
+    struct gw_nodes set; /* at the time of sending */
     struct amount value;
     uint64_t again_ns;
 };
 
 struct receiving {
-    uint8_t from;
-    uint8_t chunk, step, turn;
+    uint16_t from;
+    uint16_t chunk, step, turn;
+    uint16_t received, sent; /* transfers of the chunk that come before it */
     bool adds, applied;
 };
 
@@ -274,7 +285,9 @@ struct run {
                         never */
     struct sending sends[TRANSFERS_MOST];
     struct receiving receives[TRANSFERS_MOST];
-    struct amount values[GW__NODES_MAX]; /* [chunk] */
+    struct amount values[MEMBERS_MOST]; /* [chunk] */
+    /* [chunk]: the transfers received and sent so far */
+    uint16_t received[MEMBERS_MOST], sent[MEMBERS_MOST];
 };
 
 /* ---- joiner.c ---- */
@@ -292,7 +305,8 @@ struct state {
 
 struct result {
     bool used;
-    uint64_t op, contributors, hash;
+    uint64_t op, hash;
+    struct gw_nodes contributors;
     uint64_t digest, epoch; /* after it; and the epoch of its completion */
 };
 
@@ -375,6 +389,9 @@ void path_work(struct sim_node *node);
 uint64_t path_due(const struct sim_node *node);
 
 /* joiner.c */
+/* The digest of the state after an op; `hash` is of the result. */
+uint64_t state_digest(uint64_t digest, uint64_t op,
+                      const struct gw_nodes *contributors, uint64_t hash);
 void joiner_work(struct sim_node *node);
 uint64_t joiner_due(const struct sim_node *node);
 void joiner_pull(struct sim_node *node, unsigned from, const uint8_t *bytes,
@@ -390,12 +407,12 @@ void joiner_update(struct sim_node *node);
 void oracle_begin(struct simcluster *cluster);
 /* Checks that the value is that of exactly these nodes. */
 void oracle_value(const struct sim_node *node, uint64_t op, unsigned chunk,
-                  uint64_t set, struct amount value);
+                  const struct gw_nodes *set, const struct amount *value);
 /* A value that the contributor sets refuse, though these nodes should count. */
 void oracle_refused(const struct sim_node *node, uint64_t op, unsigned chunk,
-                    uint64_t target, struct amount value);
+                    const struct gw_nodes *target, const struct amount *value);
 void oracle_complete(const struct sim_node *node, uint64_t op,
-                     uint64_t contributors, uint64_t digest);
+                     const struct gw_nodes *contributors, uint64_t digest);
 /* A joiner is about to take part with this state. */
 void oracle_state(const struct sim_node *node);
 /* A joiner finds the state lost. */

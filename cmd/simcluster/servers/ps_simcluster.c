@@ -248,7 +248,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
 {
     struct ps_simcluster *f = context;
     static const struct gw__machine_kind *kinds[PS_SIMCLUSTER_NODES];
-    uint64_t all = gw__first_nodes(ps_simcluster_nodes(f));
+    struct gw_nodes all = gw__nodes_first(ps_simcluster_nodes(f));
     shape(f, seed);
     begin_ps_simcluster(f);
     struct gw__sim_options options = options_of(f, seed);
@@ -257,7 +257,8 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
                    : is_server(f, i)        ? server_kind()
                                             : worker_kind();
         if (!f->params.silent && i < first_controller(f))
-            options.observers[i] = all & ~gw__first_nodes(first_controller(f));
+            options.observers[i] =
+                gw__nodes_minus(all, gw__nodes_first(first_controller(f)));
     }
     enum gw_err err =
         gw__sim_new(kinds, ps_simcluster_nodes(f), &options, sim, why);
@@ -307,7 +308,7 @@ static struct gw__fault_profile faults_of(const struct ps_simcluster *f)
         .for_least_ns = MS,
         .for_most_ns = 500 * MS,
         .heals = true,
-        .mortal = gw__first_nodes(nodes),
+        .mortal = gw__nodes_first(nodes),
         .down_most = f->replicas > 1 ? f->replicas - 1 : 1,
         .chance_most = 0.3,
         .delay_most_ns = 120 * MS,

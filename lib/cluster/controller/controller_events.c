@@ -94,7 +94,7 @@ void gw__controller_event_changes(struct gw__controller *c,
         c->emitted.primaries[c->emitted.slots] = GW__NO_NODE;
     for (unsigned slot = 0; slot < c->emitted.slots; slot++)
         emit_route(c, s, slot);
-    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+    for (unsigned node = 0; node < GW__ROUTE_NODES; node++)
         emit_lease(c, s, node);
 }
 

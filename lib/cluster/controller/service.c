@@ -45,7 +45,7 @@ size_t gw__service_request_leader(uint8_t out[GW__SERVICE_REQUEST_MAX],
 {
     struct gw__writer w = gw__writer_on(out, GW__SERVICE_REQUEST_MAX);
     gw__put_u8(&w, REQUEST_LEADER);
-    gw__put_u8(&w, node);
+    gw__put_u16(&w, node);
     return w.used;
 }
 
@@ -64,7 +64,7 @@ static void requested(struct gw__service *s, const struct gw__input *input)
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
     unsigned kind = gw__get_u8(&r);
     if (kind == REQUEST_LEADER) {
-        unsigned node = gw__get_u8_below(&r, GW__NODES_MAX + 1);
+        unsigned node = gw__get_u16_below(&r, GW__NODES_MAX + 1);
         if (gw__reader_done(&r))
             lead(s, node);
     } else if (kind == REQUEST_APPLIED) {

@@ -50,9 +50,10 @@ static void enter(struct gw__service *s)
 static bool awaits_living(const struct gw__service *s)
 {
     const struct gw__registry *r = &s->registry;
-    uint64_t missing = gw__view_nodes(&r->view) & ~r->flush.reported;
-    for (; missing; missing &= missing - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(missing);
+    struct gw_nodes missing =
+        gw__nodes_minus(gw__view_nodes(&r->view), r->flush.reported);
+    for (unsigned node = gw__nodes_next(&missing, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&missing, node + 1)) {
         const struct contact *contact = &s->contacts[node];
         if (gw__id_equal(contact->incarnation, r->members[node].incarnation) &&
             s->now_ns - contact->hello_ns < GW__FLUSH_DEADLINE_NS)

@@ -167,7 +167,7 @@ static void send_endpoint(struct gw__service *s, unsigned from,
         is_number_in_use(m, command))
         return;
     gw__put_u8(&w, 0); /* commands never begin with 0 */
-    gw__put_u8(&w, from);
+    gw__put_node(&w, from);
     gw__put_text(&w, command->join.endpoint);
     s->act->notify(s->act->driver, out, w.used);
 }
@@ -177,7 +177,7 @@ bool gw__service_sends_endpoint(const void *data, size_t bytes, unsigned *node,
 {
     struct gw__reader r = gw__reader_on(data, bytes);
     gw__reader_demand(&r, gw__get_u8(&r) == 0);
-    *node = gw__get_u8_below(&r, GW__NODES_MAX);
+    *node = gw__get_node(&r);
     gw__get_text(&r, endpoint, GW__ENDPOINT_MAX);
     return gw__reader_done(&r);
 }

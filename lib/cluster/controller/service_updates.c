@@ -24,13 +24,13 @@ static void send_update(struct gw__service *s,
 }
 
 /* Sends the reports of `nodes` in a completed flush. */
-static void send_reports(struct gw__service *s, unsigned to, uint64_t nodes)
+static void send_reports(struct gw__service *s, unsigned to,
+                         const struct gw_nodes *nodes)
 {
     const struct gw__flush *flush = &s->registry.flush;
     uint8_t out[GW__COMMAND_BYTES_MAX + 64];
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
-        if (!(nodes >> node & 1))
-            continue;
+    for (unsigned node = gw__nodes_next(nodes, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(nodes, node + 1)) {
         const struct gw__reported reported = {.flush_epoch = flush->since_epoch,
                                               .node = node,
                                               .report = flush->reports[node]};
@@ -87,7 +87,9 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
                                    &update);
         send_update(s, &update, node);
     } else if (!flush->open && in_ring(s, node, hello.incarnation)) {
-        send_reports(s, node, flush->reported & ~hello.reports);
+        struct gw_nodes missing =
+            gw__nodes_minus(flush->reported, hello.reports);
+        send_reports(s, node, &missing);
     }
 }
 
@@ -119,7 +121,7 @@ static void push_update(struct gw__service *s, bool decided)
             continue;
         send_update(s, &update, node);
         if (decided && gw__view_rank(&s->registry.view, node) >= 0)
-            send_reports(s, node, s->registry.flush.reported);
+            send_reports(s, node, &s->registry.flush.reported);
     }
 }
 

@@ -23,7 +23,7 @@ void gw__put_progress_report(struct gw__writer *w,
     gw__put_u64(w, s->op);
     gw__put_u64(w, s->moved);
     gw__put_u8(w, s->phase);
-    gw__put_u8(w, s->waits_for);
+    gw__put_u16(w, s->waits_for);
 }
 
 void gw__get_progress_report(struct gw__reader *r,
@@ -33,7 +33,7 @@ void gw__get_progress_report(struct gw__reader *r,
     s->op = gw__get_u64(r);
     s->moved = gw__get_u64(r);
     s->phase = (enum gw__phase)gw__get_u8_below(r, GW__PHASE_COUNT);
-    s->waits_for = gw__get_u8(r);
+    s->waits_for = gw__get_u16(r);
     gw__reader_demand(r, s->waits_for < GW__NODES_MAX ||
                              s->waits_for == GW__WAITS_FOR_NONE);
 }
@@ -59,12 +59,12 @@ static enum gw__lag classify_wait(const struct gw__progress_report *from,
 }
 
 /* The nodes of the cycle through `node`. */
-static uint64_t cycle_through(const struct gw__progress_report *reports,
-                              unsigned node)
+static struct gw_nodes cycle_through(const struct gw__progress_report *reports,
+                                     unsigned node)
 {
-    uint64_t cycle = 0;
-    while (!(cycle >> node & 1)) {
-        cycle |= (uint64_t)1 << node;
+    struct gw_nodes cycle = {{0}};
+    while (!gw__nodes_has(&cycle, node)) {
+        gw__nodes_add(&cycle, node);
         node = reports[node].waits_for;
     }
     return cycle;
@@ -72,23 +72,23 @@ static uint64_t cycle_through(const struct gw__progress_report *reports,
 
 struct gw__stall_diagnosis
 gw__stall_diagnosis_find(const struct gw__progress_report *reports,
-                         uint64_t dead, unsigned node)
+                         const struct gw_nodes *dead, unsigned node)
 {
     struct gw__stall_diagnosis found = {
         .lag = GW__LAG_NONE, .node = node, .waiter = node};
-    uint64_t visited = 0;
+    struct gw_nodes visited = {{0}};
     while (found.lag == GW__LAG_NONE && waits(&reports[node])) {
         const struct gw__progress_report *from = &reports[node];
         unsigned next = from->waits_for;
-        visited |= (uint64_t)1 << node;
+        gw__nodes_add(&visited, node);
         found.waiter = node;
         found.op = from->op;
         found.phase = from->phase;
         found.node = next;
-        found.lag = classify_wait(from, &reports[next], dead >> next & 1);
+        found.lag = classify_wait(from, &reports[next], gw__nodes_has(dead, next));
         if (found.lag == GW__LAG_BEHIND && reports[next].op > from->op)
             found.node = node; /* `next` has already completed this op */
-        if (found.lag == GW__LAG_NONE && visited >> next & 1) {
+        if (found.lag == GW__LAG_NONE && gw__nodes_has(&visited, next)) {
             found.lag = GW__LAG_CYCLE;
             found.cycle = cycle_through(reports, next);
         }
@@ -101,7 +101,7 @@ static void cycle_text(const struct gw__stall_diagnosis *l, char out[160])
 {
     int used = snprintf(out, 160, "nodes");
     for (unsigned i = 0; i < GW__NODES_MAX && used < 120; i++)
-        if (l->cycle >> i & 1)
+        if (gw__nodes_has(&l->cycle, i))
             used += snprintf(out + used, 160 - (size_t)used, " %u", i);
     snprintf(out + used, 160 - (size_t)used, " wait for each other in op %llu",
              (unsigned long long)l->op);

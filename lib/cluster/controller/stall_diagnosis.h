@@ -38,7 +38,7 @@ enum gw__phase {
 };
 const char *gw__phase_name(enum gw__phase phase);
 
-enum { GW__WAITS_FOR_NONE = 255 };
+enum { GW__WAITS_FOR_NONE = 65535 };
 
 /* The progress report of a member. */
 struct gw__progress_report {
@@ -70,13 +70,13 @@ struct gw__stall_diagnosis {
                              does */
     uint64_t op;          /* the op of the waiter */
     enum gw__phase phase; /* the phase of the waiter */
-    uint64_t cycle;       /* nodes as bits */
+    struct gw_nodes cycle;
 };
 
-/* Follows the graph from `node`; `reports` by node, `dead` nodes as bits. */
+/* Follows the graph from `node`; `reports` by node. */
 struct gw__stall_diagnosis
 gw__stall_diagnosis_find(const struct gw__progress_report *reports,
-                         uint64_t dead, unsigned node);
+                         const struct gw_nodes *dead, unsigned node);
 /* For example "op 12, reduce: node 3 has not entered it; node 2 waits for
  * it". */
 void gw__stall_diagnosis_text(const struct gw__stall_diagnosis *diagnosis,

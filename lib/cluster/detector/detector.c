@@ -39,12 +39,13 @@ void gw__detector_start(struct gw__detector *d,
 
 /* ---- views ---- */
 
-static uint64_t nodes_of(const struct gw__view *view, uint64_t ranks)
+static struct gw_nodes nodes_of(const struct gw__view *view,
+                                struct gw_nodes ranks)
 {
-    uint64_t nodes = 0;
-    for (unsigned i = 0; i < view->ring_count; i++)
-        if (ranks >> i & 1)
-            nodes |= (uint64_t)1 << view->ring[i].node;
+    struct gw_nodes nodes = {{0}};
+    for (unsigned i = gw__nodes_next(&ranks, 0); i < view->ring_count;
+         i = gw__nodes_next(&ranks, i + 1))
+        gw__nodes_add(&nodes, view->ring[i].node);
     return nodes;
 }
 
@@ -57,7 +58,7 @@ static void reset_reports(struct gw__detector *d, uint64_t now_ns)
     self.changed_ns = now_ns;
     d->known[d->self] = self;
     d->reported = (struct gw__stall_diagnosis){.lag = GW__LAG_NONE};
-    d->receivers = 0;
+    d->receivers = (struct gw_nodes){{0}};
 }
 
 static void choose_observed(struct gw__detector *d, uint64_t now_ns)
@@ -72,9 +73,9 @@ static void choose_observed(struct gw__detector *d, uint64_t now_ns)
     unsigned rank = (unsigned)d->rank;
     gw__observers_make(&observers, d->view.ring_count, d->view.ring_epoch);
     d->receivers = nodes_of(&d->view, gw__observers_of(&observers, rank));
-    uint64_t observed = gw__observers_observed(&observers, rank);
+    struct gw_nodes observed = gw__observers_observed(&observers, rank);
     for (unsigned i = 0; i < d->view.ring_count; i++)
-        if (observed >> i & 1 && d->observed_count < GW__OBSERVED_MAX)
+        if (gw__nodes_has(&observed, i) && d->observed_count < GW__OBSERVED_MAX)
             d->observed[d->observed_count++] = (struct gw__observed){
                 .node = d->view.ring[i].node,
                 .incarnation = d->view.ring[i].incarnation};
@@ -149,8 +150,9 @@ static void check_for_stall(struct gw__detector *d, uint64_t now_ns)
         return;
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         reports[i] = d->known[i].report;
+    struct gw_nodes dead = gw__suspect_dead(d);
     struct gw__stall_diagnosis found =
-        gw__stall_diagnosis_find(reports, gw__suspect_dead(d), d->self);
+        gw__stall_diagnosis_find(reports, &dead, d->self);
     bool again = found.lag == d->reported.lag &&
                  found.node == d->reported.node && found.op == d->reported.op &&
                  now_ns - d->reported_ns < d->config.stall_ns;

@@ -9,7 +9,7 @@
 
 #include "cluster/messages/protocol.h"
 
-enum { PROGRESS_REPORT_BYTES = 27 };
+enum { PROGRESS_REPORT_BYTES = 29 };
 
 void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
 {
@@ -22,18 +22,18 @@ void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
     gw__put_u8(&w, GW__PROTOCOL_BEAT);
     gw__put_u64(&w, d->view.ring_epoch);
     gw__put_u8(&w, count);
-    gw__put_u8(&w, d->self);
+    gw__put_node(&w, d->self);
     gw__put_progress_report(&w, &d->known[d->self].report);
     for (unsigned i = 1; i < count; i++) {
         if (d->gossip_next % ring == (unsigned)d->rank)
             d->gossip_next++;
         unsigned node = d->view.ring[d->gossip_next++ % ring].node;
-        gw__put_u8(&w, node);
+        gw__put_node(&w, node);
         gw__put_progress_report(&w, &d->known[node].report);
     }
-    for (unsigned node = 0; node < GW__NODES_MAX; node++)
-        if (d->receivers >> node & 1)
-            act->send(act->driver, node, out, w.used);
+    for (unsigned node = gw__nodes_next(&d->receivers, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&d->receivers, node + 1))
+        act->send(act->driver, node, out, w.used);
 }
 
 /* No other node knows more about this member's own progress. */
@@ -59,7 +59,7 @@ bool gw__beat_receive(struct gw__detector *d, const struct gw__input *input)
     uint64_t ring_epoch = gw__get_u64(&r);
     unsigned count = gw__get_u8_below(&r, GW__BEAT_REPORTS_MAX + 1);
     for (unsigned i = 0; i < count; i++) {
-        update[i].node = gw__get_u8_below(&r, GW__NODES_MAX);
+        update[i].node = gw__get_node(&r);
         gw__get_progress_report(&r, &update[i].progress);
     }
     if (!gw__reader_done(&r))

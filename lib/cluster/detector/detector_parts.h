@@ -39,7 +39,7 @@ struct gw__detector {
     struct gw__health health;
     struct gw__view view;
     int rank;           /* in the view; -1: not in the ring */
-    uint64_t receivers; /* nodes that receive our beats, as bits */
+    struct gw_nodes receivers; /* nodes that receive our beats */
     unsigned observed_count;
     struct gw__observed observed[GW__OBSERVED_MAX];
     struct gw__known known[GW__NODES_MAX];
@@ -65,7 +65,7 @@ void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
 /* Suspects members that have certainly ended. */
 void gw__suspect_certain(const struct gw__detector *d);
 /* Nodes of the view that are dead as far as this member knows. */
-uint64_t gw__suspect_dead(const struct gw__detector *d);
+struct gw_nodes gw__suspect_dead(const struct gw__detector *d);
 
 void gw__beat_send(struct gw__detector *d, const struct gw__actions *act);
 /* False if the message is not a beat. */

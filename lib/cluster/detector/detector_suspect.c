@@ -180,14 +180,14 @@ void gw__suspect_certain(const struct gw__detector *d)
             suspect(d, &d->view.ring[i], NULL, 0);
 }
 
-uint64_t gw__suspect_dead(const struct gw__detector *d)
+struct gw_nodes gw__suspect_dead(const struct gw__detector *d)
 {
-    uint64_t dead = 0;
+    struct gw_nodes dead = {{0}};
     for (unsigned i = 0; i < d->view.ring_count; i++)
         if (process_has_ended(d, &d->view.ring[i]))
-            dead |= (uint64_t)1 << d->view.ring[i].node;
+            gw__nodes_add(&dead, d->view.ring[i].node);
     for (unsigned i = 0; i < d->observed_count; i++)
         if (d->observed[i].suspected)
-            dead |= (uint64_t)1 << d->observed[i].node;
+            gw__nodes_add(&dead, d->observed[i].node);
     return dead;
 }

@@ -17,7 +17,7 @@ static bool allowed(unsigned p, unsigned i, unsigned j)
 
 static void try_exchange(struct gw__observers *o, unsigned a, unsigned b)
 {
-    uint8_t of_a = o->stranger[a], of_b = o->stranger[b];
+    uint16_t of_a = o->stranger[a], of_b = o->stranger[b];
     if (allowed(o->count, a, of_b) && allowed(o->count, b, of_a)) {
         o->stranger[a] = of_b;
         o->stranger[b] = of_a;
@@ -31,35 +31,37 @@ void gw__observers_make(struct gw__observers *o, unsigned count, uint64_t epoch)
     *o = (struct gw__observers){.count = count};
     unsigned step = count < STRANGERS_FROM ? 0 : count / 2;
     for (unsigned i = 0; i < count; i++)
-        o->stranger[i] = (uint8_t)((i + step) % count);
+        o->stranger[i] = (uint16_t)((i + step) % count);
     for (unsigned i = 0; step && i < EXCHANGES * count; i++) {
         unsigned a = (unsigned)gw_rng_below(&rng, count);
         try_exchange(o, a, (unsigned)gw_rng_below(&rng, count));
     }
 }
 
-static uint64_t neighbours(unsigned count, unsigned rank)
+/* The neighbours, without the rank itself. */
+static struct gw_nodes neighbours(unsigned count, unsigned rank)
 {
-    return (uint64_t)1 << (rank + 1) % count |
-           (uint64_t)1 << (rank + count - 1) % count;
+    struct gw_nodes ranks = {{0}};
+    gw__nodes_add(&ranks, (rank + 1) % count);
+    gw__nodes_add(&ranks, (rank + count - 1) % count);
+    gw__nodes_remove(&ranks, rank);
+    return ranks;
 }
 
-static uint64_t others(uint64_t ranks, unsigned rank)
+struct gw_nodes gw__observers_of(const struct gw__observers *o, unsigned rank)
 {
-    return ranks & ~((uint64_t)1 << rank);
+    struct gw_nodes observers = neighbours(o->count, rank);
+    if (o->stranger[rank] != rank)
+        gw__nodes_add(&observers, o->stranger[rank]);
+    return observers;
 }
 
-uint64_t gw__observers_of(const struct gw__observers *o, unsigned rank)
+struct gw_nodes gw__observers_observed(const struct gw__observers *o,
+                                       unsigned rank)
 {
-    return others(neighbours(o->count, rank) | (uint64_t)1 << o->stranger[rank],
-                  rank);
-}
-
-uint64_t gw__observers_observed(const struct gw__observers *o, unsigned rank)
-{
-    uint64_t observed = neighbours(o->count, rank);
+    struct gw_nodes observed = neighbours(o->count, rank);
     for (unsigned i = 0; i < o->count; i++)
-        if (o->stranger[i] == rank)
-            observed |= (uint64_t)1 << i;
-    return others(observed, rank);
+        if (o->stranger[i] == rank && i != rank)
+            gw__nodes_add(&observed, i);
+    return observed;
 }

@@ -17,13 +17,14 @@
 
 struct gw__observers {
     unsigned count;
-    uint8_t stranger[GW__NODES_MAX]; /* observer of rank i; p < 4: i itself */
+    uint16_t stranger[GW__NODES_MAX]; /* observer of rank i; p < 4: i itself */
 };
 
 void gw__observers_make(struct gw__observers *observers, unsigned count,
                         uint64_t epoch);
-/* Ranks as bits: the observers of `rank`, and the ranks that it observes. */
-uint64_t gw__observers_of(const struct gw__observers *, unsigned rank);
-uint64_t gw__observers_observed(const struct gw__observers *, unsigned rank);
+/* As sets of ranks: the observers of `rank`, and the ranks that it observes. */
+struct gw_nodes gw__observers_of(const struct gw__observers *, unsigned rank);
+struct gw_nodes gw__observers_observed(const struct gw__observers *,
+                                       unsigned rank);
 
 #endif

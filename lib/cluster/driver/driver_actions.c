@@ -90,7 +90,7 @@ static void act_inspect(void *context, uint32_t node, uint64_t incarnation)
     struct gw__driver *driver = context;
     if (driver->failed || node >= GW__NODES_MAX)
         return;
-    driver->inspections->wanted |= (uint64_t)1 << node;
+    gw__nodes_add(&driver->inspections->wanted, node);
     driver->inspections->of[node].incarnation = incarnation;
 }
 

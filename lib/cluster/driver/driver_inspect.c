@@ -37,14 +37,14 @@ bool gw__driver_inspect(struct gw__driver *driver)
     struct gw__driver_inspections *inspections = driver->inspections;
     struct gw__process_observation own, observed;
     struct gw__process_watch_id self;
-    uint64_t wanted = inspections->wanted;
-    inspections->wanted = 0;
-    if (!wanted || driver->failed)
+    struct gw_nodes wanted = inspections->wanted;
+    inspections->wanted = (struct gw_nodes){{0}};
+    if (gw__nodes_is_empty(wanted) || driver->failed)
         return false;
     gw__process_watch_self(&self);
     gw__process_inspect(&inspections->self, &self, gw_now_ns(), &own);
-    for (; wanted; wanted &= wanted - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(wanted);
+    for (unsigned node = gw__nodes_next(&wanted, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&wanted, node + 1)) {
         const struct gw__process_watch_id *id = gw__control_channel_process(
             driver->channel, node, inspections->of[node].incarnation);
         observed =

@@ -82,7 +82,7 @@ struct gw__driver {
     bool starting, failed;
     uint64_t turned_ns; /* time of the last on_turn */
     struct gw__driver_inspections {
-        uint64_t wanted; /* nodes */
+        struct gw_nodes wanted;
         struct gw__process_inspection self;
         struct {
             uint64_t incarnation;

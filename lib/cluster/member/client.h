@@ -29,7 +29,7 @@ enum {
 struct gw__client_config {
     struct gw__id id; /* random, chosen by the owner */
     unsigned controller_count;
-    uint8_t controllers[GW__CLIENT_CONTROLLERS]; /* nodes */
+    uint16_t controllers[GW__CLIENT_CONTROLLERS]; /* nodes */
 };
 
 struct gw__client_state {

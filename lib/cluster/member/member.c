@@ -57,12 +57,14 @@ void gw__member_registered(struct gw__member_core *m, unsigned node)
 
 void gw__member_hello(struct gw__member_core *m)
 {
-    uint8_t out[64];
+    uint8_t out[GW__HELLO_BYTES_MAX];
     /* Outside a flush no reports are needed. */
     const struct gw__hello hello = {
         .incarnation = m->config.incarnation,
         .index = m->requests_update ? 0 : m->update.index,
-        .reports = m->stage == GW__STAGE_FLUSHING ? m->have : UINT64_MAX,
+        .reports = m->stage == GW__STAGE_FLUSHING ? m->have
+                                                   : gw__nodes_first(
+                                                         GW__NODES_MAX),
         .sent_ns = m->now_ns};
     size_t bytes = gw__hello_encode(&hello, out, sizeof out);
     bool serves = m->config.role == GW__SERVER;
@@ -322,8 +324,7 @@ const struct gw__view *gw__member_view(const void *state)
 const struct gw__report *gw__member_report(const void *state, unsigned node)
 {
     const struct gw__member_core *m = state;
-    return node < GW__NODES_MAX && m->have >> node & 1 ? &m->reports[node]
-                                                       : NULL;
+    return gw_nodes_has(&m->have, node) ? &m->reports[node] : NULL;
 }
 
 uint64_t gw__member_lease(const void *state)

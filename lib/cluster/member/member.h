@@ -59,7 +59,7 @@ struct gw__member_config {
     struct gw__id client;
     char endpoint[GW__ENDPOINT_MAX];
     unsigned controller_count;
-    uint8_t controllers[GW__CLIENT_CONTROLLERS];
+    uint16_t controllers[GW__CLIENT_CONTROLLERS];
     struct gw__detector_config detector; /* beat_ns 0: the defaults, except
                                             `suspicion` */
 };

@@ -205,10 +205,10 @@ void gw__ready_check(struct gw__member_core *m)
 {
     struct gw__process who[GW__NODES_MAX];
     unsigned count = gw__ready_joiners(m, who);
-    uint64_t nodes = 0;
+    struct gw_nodes nodes = {{0}};
     for (unsigned i = 0; i < count; i++)
-        nodes |= (uint64_t)1 << who[i].node % GW__NODES_MAX;
-    if (nodes == m->ready_notified)
+        gw__nodes_add(&nodes, who[i].node % GW__NODES_MAX);
+    if (gw__nodes_equal(nodes, m->ready_notified))
         return;
     struct gw__notification notification = {
         .kind = GW__NOTIFY_READY, .node = m->node, .count = count};

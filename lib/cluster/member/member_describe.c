@@ -67,14 +67,15 @@ static void describe_update(const struct gw__member_core *m, uint64_t now_ns,
 static void describe_ring(const struct gw__member_core *m, uint64_t now_ns,
                           struct gw__description *out)
 {
-    char received[32];
+    char received[32], reports[96];
+    gw__nodes_text(&m->have, reports, sizeof reports);
     gw__describe(
         out,
-        "  flush %llu%s%s%s, reports %llx\n  address of epoch %llu%s, view of "
+        "  flush %llu%s%s%s, reports of %s\n  address of epoch %llu%s, view of "
         "epoch %llu\n",
         (unsigned long long)m->flush_epoch, m->update.flushing ? ", open" : "",
         m->has_report ? ", own report is here" : "",
-        m->reported ? ", recorded" : "", (unsigned long long)m->have,
+        m->reported ? ", recorded" : "", reports,
         (unsigned long long)m->address_epoch,
         m->has_all_addresses ? ", all met" : "",
         (unsigned long long)m->view.ring_epoch);

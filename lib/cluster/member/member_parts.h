@@ -94,7 +94,7 @@ struct gw__member_core {
     bool has_report, reported;
     uint64_t report_epoch;    /* of the report sent last */
     struct gw__report report; /* own report */
-    uint64_t have;            /* nodes whose reports have arrived, as bits */
+    struct gw_nodes have;     /* nodes whose reports have arrived */
     struct gw__report reports[GW__NODES_MAX];
 
     /* Pending requests to the controllers. */
@@ -106,7 +106,7 @@ struct gw__member_core {
     unsigned want_count;
     unsigned want_tags[GW__WANTS_MAX];
     struct gw__command wants[GW__WANTS_MAX]; /* of the application */
-    uint64_t suspected_nodes; /* nodes that were ever suspected */
+    struct gw_nodes suspected_nodes; /* nodes that were ever suspected */
     struct gw__member_suspicion suspicions[GW__NODES_MAX];
 
     /* The exchange of addresses; `address_epoch` 0: not requested. */
@@ -120,7 +120,7 @@ struct gw__member_core {
     bool is_ready;
     uint64_t ready_op;
     struct gw__ready ready[GW__NODES_MAX];
-    uint64_t ready_notified; /* nodes */
+    struct gw_nodes ready_notified;
 };
 
 /* ---- member.c ---- */

@@ -81,8 +81,9 @@ static struct gw__id suspected_since(const struct gw__member_core *m,
 bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
                                struct gw__command *command)
 {
-    for (uint64_t left = m->suspected_nodes; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+    const struct gw_nodes *suspected = &m->suspected_nodes;
+    for (unsigned node = gw__nodes_next(suspected, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(suspected, node + 1)) {
         struct gw__id who = suspected_since(m, node, certain);
         if (gw__id_is_none(who) || m->now_ns < m->suspicions[node].due_ns)
             continue;
@@ -109,8 +110,9 @@ static uint64_t reset_due(const struct gw__member_core *m, unsigned node)
 uint64_t gw__member_suspicion_due(const struct gw__member_core *m)
 {
     uint64_t due = 0;
-    for (uint64_t left = m->suspected_nodes; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+    const struct gw_nodes *suspected = &m->suspected_nodes;
+    for (unsigned node = gw__nodes_next(suspected, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(suspected, node + 1)) {
         uint64_t at = m->suspicions[node].due_ns + 1; /* + 1, because 0 means
                                                      none */
         if (gw__id_is_none(suspected_since(m, node, true)) &&
@@ -138,7 +140,7 @@ void gw__member_suspicion_reset(struct gw__member_core *m,
     suspicion->reset = who.incarnation;
     suspicion->reset_ns = m->now_ns;
     suspicion->hidden = !m->act->inspect;
-    m->suspected_nodes |= (uint64_t)1 << who.node;
+    gw__nodes_add(&m->suspected_nodes, who.node);
     if (m->act->inspect)
         m->act->inspect(m->act->driver, who.node, who.incarnation.low);
 }
@@ -160,7 +162,7 @@ void gw__member_suspicion_ended(struct gw__member_core *m, unsigned node,
         return;
     m->suspicions[node].ended = incarnation;
     m->suspicions[node].due_ns = 0;
-    m->suspected_nodes |= (uint64_t)1 << node;
+    gw__nodes_add(&m->suspected_nodes, node);
 }
 
 void gw__member_suspicion_lost(struct gw__member_core *m,
@@ -192,7 +194,7 @@ static void suspect(struct gw__member_core *m, const struct gw__notice *notice)
         return; /* certain ends reach this machine too; or a repetition */
     suspicion->silent = notice->incarnation;
     suspicion->due_ns = 0;
-    m->suspected_nodes |= (uint64_t)1 << notice->node;
+    gw__nodes_add(&m->suspected_nodes, notice->node);
     gw__member_notify(m, &notification);
 }
 

@@ -73,15 +73,16 @@ static void freeze(struct gw__member_core *m)
     m->stage = GW__STAGE_FLUSHING;
     m->flush_epoch = m->update.flush_epoch;
     m->has_report = m->reported = false;
-    m->have = 0;
+    m->have = (struct gw_nodes){{0}};
     notify_view(m, GW__NOTIFY_FREEZE, NULL);
 }
 
 /* Have the reports of all survivors arrived? */
 static bool has_reports(const struct gw__member_core *m)
 {
-    uint64_t needed = gw__view_nodes(&m->update.view) & m->update.reported;
-    return (m->have & needed) == needed;
+    struct gw_nodes needed =
+        gw__nodes_and(gw__view_nodes(&m->update.view), m->update.reported);
+    return gw__nodes_within(needed, m->have);
 }
 
 static void check_decided(struct gw__member_core *m)
@@ -185,6 +186,6 @@ void gw__member_reported(struct gw__member_core *m,
         reported.flush_epoch != m->flush_epoch)
         return;
     m->reports[reported.node] = reported.report;
-    m->have |= (uint64_t)1 << reported.node;
+    gw__nodes_add(&m->have, reported.node);
     check_ring(m);
 }

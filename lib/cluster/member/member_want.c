@@ -104,7 +104,8 @@ static unsigned next_of(struct gw__member_core *m, struct gw__command *c)
 static bool wants(const struct gw__member_core *m)
 {
     return m->stage == GW__STAGE_REGISTERING ||
-           m->stage == GW__STAGE_FLUSHING || m->suspected_nodes || m->leaves ||
+           m->stage == GW__STAGE_FLUSHING ||
+           !gw__nodes_is_empty(m->suspected_nodes) || m->leaves ||
            m->admits || m->want_count > 0;
 }
 

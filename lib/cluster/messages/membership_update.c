@@ -93,7 +93,7 @@ static void put_flush(struct gw__writer *w,
 {
     gw__put_u8(w, update->flushing);
     gw__put_u64(w, update->flush_epoch);
-    gw__put_u64(w, update->reported);
+    gw__put_nodes(w, &update->reported);
     gw__put_u8(w, update->decision_count);
     for (unsigned i = 0; i < update->decision_count; i++)
         gw__put_decision(w, &update->decisions[i]);
@@ -103,10 +103,10 @@ static void put_flush(struct gw__writer *w,
 static void put_ps_members(struct gw__writer *w,
                            const struct gw__membership_update *update)
 {
-    gw__put_u8(w, update->ps_member_count);
+    gw__put_u16(w, update->ps_member_count);
     for (unsigned i = 0; i < update->ps_member_count; i++) {
         const struct gw__ps_member *m = &update->ps_members[i];
-        gw__put_u8(w, m->node);
+        gw__put_node(w, m->node);
         gw__put_u8(w, m->role);
         gw__put_id(w, m->incarnation);
         gw__put_text(w, m->endpoint);
@@ -124,7 +124,7 @@ static void put_common(struct gw__writer *w,
     for (unsigned i = 0; i < update->view.ring_count; i++)
         gw__put_text(w, update->endpoints[i]);
     put_flush(w, update);
-    gw__put_u8(w, update->joiner_count);
+    gw__put_u16(w, update->joiner_count);
     for (unsigned i = 0; i < update->joiner_count; i++)
         gw__put_process(w, update->joiners[i]);
     put_ps_members(w, update);
@@ -150,12 +150,12 @@ uint64_t gw__membership_update_mark(const struct gw__registry *registry)
     struct gw__writer w = gw__writer_on(NULL, 0);
     gw__membership_update_make(registry, GW__NODES_MAX, false, &update);
     if (update.flushing)
-        update.reported = 0;
+        update.reported = (struct gw_nodes){{0}};
     put_common(&w, &update);
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {
         if (registry->members[i].state == GW__NO_MEMBER)
             continue;
-        gw__put_u8(&w, i);
+        gw__put_node(&w, i);
         gw__put_u8(&w, registry->members[i].state);
         gw__put_id(&w, registry->members[i].incarnation);
     }
@@ -169,7 +169,7 @@ static void get_flush(struct gw__reader *r,
 {
     update->flushing = gw__get_bool(r);
     update->flush_epoch = gw__get_u64(r);
-    update->reported = gw__get_u64(r);
+    update->reported = gw__get_nodes(r);
     update->decision_count =
         gw__get_u8_below(r, GW__MEMBERSHIP_UPDATE_DECISIONS + 1);
     for (unsigned i = 0; i < update->decision_count; i++)
@@ -179,7 +179,7 @@ static void get_flush(struct gw__reader *r,
 static void get_joiners(struct gw__reader *r,
                         struct gw__membership_update *update)
 {
-    update->joiner_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    update->joiner_count = gw__get_u16_below(r, GW__NODES_MAX + 1);
     for (unsigned i = 0; i < update->joiner_count; i++) {
         update->joiners[i] = gw__get_process(r);
         gw__reader_demand(r, update->joiners[i].node < GW__NODES_MAX);
@@ -189,12 +189,12 @@ static void get_joiners(struct gw__reader *r,
 static void get_ps_members(struct gw__reader *r,
                            struct gw__membership_update *update)
 {
-    unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1), next = 0;
+    unsigned count = gw__get_u16_below(r, GW__NODES_MAX + 1), next = 0;
     update->ps_member_count = 0;
     while (update->ps_member_count < count && !r->bad) {
         struct gw__ps_member *m =
             &update->ps_members[update->ps_member_count++];
-        m->node = gw__get_u8_below(r, GW__NODES_MAX);
+        m->node = gw__get_node(r);
         m->role = (enum gw__role)gw__get_u8_below(r, GW__ROLES);
         gw__reader_demand(r, gw__role_is_ps_members(m->role));
         m->incarnation = gw__get_id(r);

@@ -18,7 +18,7 @@ size_t gw__hello_encode(const struct gw__hello *hello, void *out, size_t room)
     gw__put_u8(&w, GW__PROTOCOL_HELLO);
     gw__put_id(&w, hello->incarnation);
     gw__put_u64(&w, hello->index);
-    gw__put_u64(&w, hello->reports);
+    gw__put_nodes(&w, &hello->reports);
     gw__put_u64(&w, hello->sent_ns);
     return used(&w);
 }
@@ -30,7 +30,7 @@ enum gw_err gw__hello_decode(const void *data, size_t bytes,
     gw__reader_demand(&r, gw__get_u8(&r) == GW__PROTOCOL_HELLO);
     *hello = (struct gw__hello){.incarnation = gw__get_id(&r)};
     hello->index = gw__get_u64(&r);
-    hello->reports = gw__get_u64(&r);
+    hello->reports = gw__get_nodes(&r);
     hello->sent_ns = gw__get_u64(&r);
     gw__reader_demand(&r, !gw__id_is_none(hello->incarnation));
     if (!gw__reader_done(&r))
@@ -75,7 +75,7 @@ size_t gw__reply_encode(const struct gw__reply *reply, void *out, size_t room)
     gw__put_id(&w, reply->client);
     gw__put_u64(&w, reply->sequence);
     if (reply->protocol == GW__PROTOCOL_REDIRECT)
-        gw__put_u8(&w, reply->leader);
+        gw__put_u16(&w, reply->leader);
     else
         gw__put_bytes(&w, reply->answer, reply->answer_bytes);
     return used(&w);
@@ -90,7 +90,7 @@ enum gw_err gw__reply_decode(const void *data, size_t bytes,
     reply->client = gw__get_id(&r);
     reply->sequence = gw__get_u64(&r);
     if (reply->protocol == GW__PROTOCOL_REDIRECT) {
-        reply->leader = gw__get_u8_below(&r, GW__NODES_MAX + 1);
+        reply->leader = gw__get_u16_below(&r, GW__NODES_MAX + 1);
         if (gw__reader_done(&r))
             return GW_OK;
     } else if (reply->protocol == GW__PROTOCOL_ANSWER && !r.bad) {
@@ -110,7 +110,7 @@ size_t gw__reported_encode(const struct gw__reported *reported, void *out,
     struct gw__writer w = gw__writer_on(out, room);
     gw__put_u8(&w, GW__PROTOCOL_REPORTED);
     gw__put_u64(&w, reported->flush_epoch);
-    gw__put_u8(&w, reported->node);
+    gw__put_node(&w, reported->node);
     gw__put_report(&w, &reported->report);
     return used(&w);
 }
@@ -122,7 +122,7 @@ enum gw_err gw__reported_decode(const void *data, size_t bytes,
     struct gw__reader r = gw__reader_on(data, bytes);
     gw__reader_demand(&r, gw__get_u8(&r) == GW__PROTOCOL_REPORTED);
     reported->flush_epoch = gw__get_u64(&r);
-    reported->node = gw__get_u8_below(&r, GW__NODES_MAX);
+    reported->node = gw__get_node(&r);
     gw__get_report(&r, &reported->report);
     if (!gw__reader_done(&r))
         return gw_fail(why, GW_EDATA, "malformed report of %zu bytes", bytes);

@@ -45,7 +45,7 @@ enum gw__protocol {
 struct gw__hello {
     struct gw__id incarnation;
     uint64_t index;   /* of its newest NEWS */
-    uint64_t reports; /* nodes whose reports of that flush it has */
+    struct gw_nodes reports; /* of that flush that it has, by their nodes */
     uint64_t sent_ns; /* by the sender's clock */
 };
 
@@ -79,8 +79,8 @@ struct gw__membership_update {
     bool flushing;
     uint64_t flush_epoch;    /* the flush is about this and later epochs; 0: no
                              flush so far */
-    uint64_t reported;       /* nodes; if not flushing, the decision used their
-                             reports */
+    struct gw_nodes reported; /* if not flushing, the decision used their
+                                 reports */
     unsigned decision_count; /* by that flush, of ops from view.op_floor on */
     struct gw__decision decisions[GW__MEMBERSHIP_UPDATE_DECISIONS];
     /* Registered, not yet admitted. */
@@ -94,6 +94,7 @@ struct gw__membership_update {
     struct gw__id incarnation;
 };
 
+enum { GW__HELLO_BYTES_MAX = 64 + 2 * GW__NODES_MAX };
 size_t gw__hello_encode(const struct gw__hello *hello, void *out, size_t room);
 GW_MUST_CHECK enum gw_err gw__hello_decode(const void *data, size_t bytes,
                                            struct gw__hello *hello,

@@ -5,7 +5,7 @@
  */
 #include "command.h"
 
-enum { MAGIC = 'G' | 'R' << 8, VERSION = 4 };
+enum { MAGIC = 'G' | 'R' << 8, VERSION = 5 };
 
 static const char *const names[GW__COMMAND_KINDS] = {
 #define X(kind, name) name,
@@ -30,13 +30,13 @@ const char *gw__role_name(enum gw__role role)
 
 void gw__put_process(struct gw__writer *w, struct gw__process who)
 {
-    gw__put_u8(w, who.node);
+    gw__put_node(w, who.node);
     gw__put_id(w, who.incarnation);
 }
 
 struct gw__process gw__get_process(struct gw__reader *r)
 {
-    unsigned node = gw__get_u8(r);
+    unsigned node = gw__get_u16(r);
     return (struct gw__process){.node = node, .incarnation = gw__get_id(r)};
 }
 
@@ -81,7 +81,7 @@ static void put_admit(struct gw__writer *w, const struct gw__command *c)
 {
     gw__put_u64(w, c->admit.from_op);
     gw__put_u64(w, c->admit.ring_epoch);
-    gw__put_u8(w, c->admit.count);
+    gw__put_u16(w, c->admit.count);
     for (unsigned i = 0; i < c->admit.count; i++)
         gw__put_process(w, c->admit.joiners[i]);
     gw__put_order(w, &c->admit.order);
@@ -91,7 +91,7 @@ static void get_admit(struct gw__reader *r, struct gw__command *c)
 {
     c->admit.from_op = gw__get_u64(r);
     c->admit.ring_epoch = gw__get_u64(r);
-    c->admit.count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    c->admit.count = gw__get_u16_below(r, GW__NODES_MAX + 1);
     for (unsigned i = 0; i < c->admit.count; i++)
         c->admit.joiners[i] = gw__get_process(r);
     gw__get_order(r, &c->admit.order);
@@ -135,17 +135,17 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
     case GW__CMD_HANDOVER:
         gw__put_u8(w, c->slot.slot);
         gw__put_u64(w, c->slot.term);
-        gw__put_u8(w, c->slot.node);
+        gw__put_node(w, c->slot.node);
         break;
     case GW__CMD_LINK:
-        gw__put_u8(w, c->link.from);
-        gw__put_u8(w, c->link.to);
+        gw__put_node(w, c->link.from);
+        gw__put_node(w, c->link.to);
         gw__put_u8(w, c->link.fields);
         gw__put_link_profile(w, &c->link.profile);
         break;
     case GW__CMD_CUT:
-        gw__put_u64(w, c->cut.left);
-        gw__put_u64(w, c->cut.right);
+        gw__put_nodes(w, &c->cut.left);
+        gw__put_nodes(w, &c->cut.right);
         break;
     default: /* LEAVE, DRAIN and HEAL have no body */
         break;
@@ -190,17 +190,17 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
     case GW__CMD_HANDOVER:
         c->slot.slot = gw__get_u8(r);
         c->slot.term = gw__get_u64(r);
-        c->slot.node = gw__get_u8(r);
+        c->slot.node = gw__get_u16(r);
         break;
     case GW__CMD_LINK:
-        c->link.from = gw__get_u8(r);
-        c->link.to = gw__get_u8(r);
+        c->link.from = gw__get_u16(r);
+        c->link.to = gw__get_u16(r);
         c->link.fields = gw__get_u8_below(r, GW__LINK_FIELDS + 1);
         gw__get_link_profile(r, &c->link.profile);
         break;
     case GW__CMD_CUT:
-        c->cut.left = gw__get_u64(r);
-        c->cut.right = gw__get_u64(r);
+        c->cut.left = gw__get_nodes(r);
+        c->cut.right = gw__get_nodes(r);
         break;
     default:
         break;

@@ -64,7 +64,7 @@ static inline bool gw__role_is_ps_members(enum gw__role role)
 
 enum {
     GW__ENDPOINT_MAX = 120, /* including the final 0 */
-    GW__NODE_ANY = 255      /* REGISTER: any free number */
+    GW__NODE_ANY = 65535      /* REGISTER: any free number */
 };
 
 struct gw__process {
@@ -137,8 +137,7 @@ struct gw__command {
             struct gw_link_profile profile;
         } link;
         struct {
-            uint64_t left; /* nodes as bits */
-            uint64_t right;
+            struct gw_nodes left, right;
         } cut;
     };
 };
@@ -153,7 +152,8 @@ struct gw__answer {
 };
 
 enum {
-    GW__COMMAND_BYTES_MAX = 64 + GW__REPORT_OPS_MAX * 1100,
+    /* an admission of all nodes in a new order */
+    GW__COMMAND_BYTES_MAX = 128 + GW__NODES_MAX * (18 + 4),
     GW__ANSWER_BYTES_MAX = 384
 };
 

@@ -8,6 +8,8 @@ struct question {
     const struct gw__survivor *survivors;
     unsigned count;
     const struct gw__decision *about;
+    unsigned nodes[GW__NODES_MAX]; /* the initial members, */
+    struct gw__places places;      /* as places */
 };
 
 /* A survivor's holdings of the op; NULL if it began the op in another ring than
@@ -18,30 +20,34 @@ static const struct gw__holdings *held_by(const struct question *q, unsigned i)
         return NULL;
     const struct gw__holdings *h =
         gw__report_of(q->survivors[i].report, q->about->op);
-    return h && h->chunks == q->about->initial_count ? h : NULL;
+    return h && gw__holdings_match(h, &q->places, q->places.count) ? h : NULL;
 }
 
 /* The set of a surviving final copy of the chunk: `wanted`, or any if `wanted`
- * is 0. */
-static uint64_t final_set(const struct question *q, unsigned chunk,
-                          uint64_t wanted)
+ * is empty. */
+static struct gw_nodes final_set(const struct question *q, unsigned chunk,
+                                 struct gw_nodes wanted)
 {
     for (unsigned i = 0; i < q->count; i++) {
         const struct gw__holdings *h = held_by(q, i);
-        if (!h || !gw__holdings_final(h, chunk))
-            continue;
-        if (!wanted || h->sets[chunk] == wanted)
-            return h->sets[chunk];
+        struct gw__held_chunk held = {.final = false};
+        if (h)
+            held = gw__holdings_of(h, &q->places, chunk);
+        if (held.final && (gw__nodes_is_empty(wanted) ||
+                           gw__nodes_equal(held.set, wanted)))
+            return held.set;
     }
-    return 0;
+    return (struct gw_nodes){{0}};
 }
 
-/* The set for which every chunk has a final copy, or 0. */
-static uint64_t complete_set(const struct question *q)
+/* The set for which every chunk has a final copy, or none. */
+static struct gw_nodes complete_set(const struct question *q)
 {
+    struct gw_nodes set = {{0}};
     unsigned chunks = q->about->initial_count;
-    uint64_t set = chunks ? final_set(q, 0, q->about->contributors) : 0;
-    for (unsigned c = 1; set && c < chunks; c++)
+    if (chunks)
+        set = final_set(q, 0, q->about->contributors);
+    for (unsigned c = 1; !gw__nodes_is_empty(set) && c < chunks; c++)
         set = final_set(q, c, set);
     return set;
 }
@@ -49,13 +55,16 @@ static uint64_t complete_set(const struct question *q)
 void gw__decide(const struct gw__survivor *survivors, unsigned count,
                 struct gw__decision *decision)
 {
-    const struct question q = {
+    struct question q = {
         .survivors = survivors, .count = count, .about = decision};
-    uint64_t set = complete_set(&q);
-    decision->fate = set ? GW__FORWARD : GW__EXCLUDE;
+    q.places = (struct gw__places){decision->initial_count, q.nodes};
+    for (unsigned i = 0; i < decision->initial_count; i++)
+        q.nodes[i] = decision->initial_members[i];
+    struct gw_nodes set = complete_set(&q);
+    decision->fate = gw__nodes_is_empty(set) ? GW__EXCLUDE : GW__FORWARD;
     for (unsigned i = 0; decision->fate == GW__EXCLUDE && i < count; i++)
         if (survivors[i].from_op <= decision->op)
-            set |= (uint64_t)1 << survivors[i].node;
+            gw__nodes_add(&set, survivors[i].node);
     decision->contributors = set;
 }
 
@@ -64,22 +73,15 @@ void gw__put_decision(struct gw__writer *w, const struct gw__decision *d)
     gw__put_u64(w, d->epoch);
     gw__put_u64(w, d->op);
     gw__put_u8(w, d->fate);
-    gw__put_u64(w, d->contributors);
-    gw__put_u8(w, d->initial_count);
-    gw__put_bytes(w, d->initial_members, d->initial_count);
+    gw__put_nodes(w, &d->contributors);
+    gw__put_node_list(w, d->initial_members, d->initial_count);
 }
 
 void gw__get_decision(struct gw__reader *r, struct gw__decision *d)
 {
-    uint64_t members = 0;
     *d = (struct gw__decision){.epoch = gw__get_u64(r)};
     d->op = gw__get_u64(r);
     d->fate = (enum gw__fate)gw__get_u8_below(r, GW__FATES);
-    d->contributors = gw__get_u64(r);
-    d->initial_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
-    for (unsigned i = 0; i < d->initial_count; i++) {
-        d->initial_members[i] = (uint8_t)gw__get_u8_below(r, GW__NODES_MAX);
-        gw__reader_demand(r, r->bad || !(members >> d->initial_members[i] & 1));
-        members |= (uint64_t)1 << d->initial_members[i];
-    }
+    d->contributors = gw__get_nodes(r);
+    d->initial_count = gw__get_node_list(r, d->initial_members);
 }

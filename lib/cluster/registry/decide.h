@@ -26,13 +26,13 @@ struct gw__decision {
     uint64_t epoch; /* ring epoch: of the survivors' ring */
     uint64_t op;
     enum gw__fate fate;
-    uint64_t contributors; /* of the result: nodes */
+    struct gw_nodes contributors; /* of the result */
     /* The initial members of the op, including the dead: the members of the
      * last quiet view that take part in it, by their places (view.h). Member c
      * owns chunk c of the op, so there are origin_count chunks. A report with
      * another number of chunks counts as none. */
     unsigned initial_count;
-    uint8_t initial_members[GW__NODES_MAX];
+    uint16_t initial_members[GW__NODES_MAX];
 };
 
 void gw__put_decision(struct gw__writer *, const struct gw__decision *);
@@ -46,7 +46,7 @@ struct gw__survivor {
 };
 
 /* Sets fate and contributors. The caller sets epoch, op and origin, and the
- * contributors of the last decision about this op; 0: none. */
+ * contributors of the last decision about this op; empty: none. */
 void gw__decide(const struct gw__survivor *survivors, unsigned count,
                 struct gw__decision *decision);
 

@@ -7,6 +7,7 @@
 #include "registry_parts.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +69,7 @@ const char *gw__member_state_name(enum gw__member_state state)
 
 void gw__registry_init(struct gw__registry *registry)
 {
-    memset(registry, 0, sizeof *registry);
+    memset(registry, 0, offsetof(struct gw__registry, links));
     gw__routes_init(&registry->routes);
 }
 

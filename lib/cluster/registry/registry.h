@@ -148,7 +148,7 @@ struct gw__member {
 struct gw__flush {
     bool open;
     uint64_t since_epoch; /* reports for this and later epochs count */
-    uint64_t reported;    /* nodes as bits */
+    struct gw_nodes reported;
     /* Of those nodes. They stay for the survivors to read after the decision,
      * until the next flush. */
     struct gw__report reports[GW__NODES_MAX];
@@ -166,7 +166,8 @@ struct gw__client {
     uint8_t answer[GW__ANSWER_BYTES_MAX];
 };
 
-/* Some 500 KB; its owner allocates it once. Any code may read it, but only
+/* Some 3 MB, most of it for links and only touched for links with profiles; its
+ * owner allocates it once. Any code may read it, but only
  * gw__registry_apply and gw__registry_restore may change it. */
 struct gw__registry {
     uint64_t index; /* of the last applied entry */
@@ -177,8 +178,10 @@ struct gw__registry {
     unsigned decision_count;
     struct gw__decision decisions[GW__DECISIONS_MAX]; /* oldest first */
     struct gw__routes routes;
-    struct gw_link_profile links[GW__NODES_MAX][GW__NODES_MAX]; /* from, to */
     struct gw__client clients[GW__CLIENTS_MAX];
+    /* Only the rows of `linked` are valid: no other link has a profile. */
+    struct gw_nodes linked;
+    struct gw_link_profile links[GW__NODES_MAX][GW__NODES_MAX]; /* from, to */
 };
 
 void gw__registry_init(struct gw__registry *registry);

@@ -115,8 +115,8 @@ static void decide(struct gw__registry *r)
 
 void gw__flush_check(struct gw__registry *r)
 {
-    uint64_t ring = gw__view_nodes(&r->view);
-    if (r->flush.open && (r->flush.reported & ring) == ring)
+    if (r->flush.open &&
+        gw__nodes_within(gw__view_nodes(&r->view), r->flush.reported))
         decide(r);
 }
 
@@ -124,7 +124,7 @@ void gw__flush_begin(struct gw__registry *r)
 {
     if (r->flush.open)
         return;
-    memset(&r->flush, 0, sizeof r->flush);
+    r->flush.reported = (struct gw_nodes){{0}};
     r->flush.open = true;
     r->flush.since_epoch = r->view.epoch;
     r->flush.before_count = r->view.ring_count;
@@ -149,8 +149,8 @@ enum gw_err gw__apply_report(struct gw__registry *r,
             (unsigned long long)c->flush.epoch, epoch);
     if (!r->flush.open)
         return gw__append_text(answer, "epoch %llu is decided", epoch);
-    if (!(r->flush.reported >> node & 1)) {
-        r->flush.reported |= (uint64_t)1 << node;
+    if (!gw__nodes_has(&r->flush.reported, node)) {
+        gw__nodes_add(&r->flush.reported, node);
         r->flush.reports[node] = c->flush.report;
     }
     gw__flush_check(r);
@@ -165,18 +165,19 @@ enum gw_err gw__apply_deadline(struct gw__registry *r,
                                const struct gw__command *c,
                                struct gw__answer *answer)
 {
-    uint64_t silent = gw__view_nodes(&r->view) & ~r->flush.reported;
+    struct gw_nodes silent =
+        gw__nodes_minus(gw__view_nodes(&r->view), r->flush.reported);
     if (!r->flush.open || c->epoch != r->view.epoch)
         return gw__refuse(answer, GW_EINVAL,
                           "no decision is pending for epoch %llu",
                           (unsigned long long)c->epoch);
-    if (!r->flush.reported)
+    if (gw__nodes_is_empty(r->flush.reported))
         return gw__refuse(answer, GW_PENDING,
                           "no member has reported for epoch %llu yet",
                           (unsigned long long)c->epoch);
     gw__registry_remove(r, silent, GW__CONFIRMED_DEAD);
     return gw__append_text(
         answer,
-        "members declared dead without a report: %d; epoch %llu is decided",
-        __builtin_popcountll(silent), (unsigned long long)r->view.epoch);
+        "members declared dead without a report: %u; epoch %llu is decided",
+        gw__nodes_count(silent), (unsigned long long)r->view.epoch);
 }

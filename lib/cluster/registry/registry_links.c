@@ -4,6 +4,17 @@
  */
 #include "registry_parts.h"
 
+#include <string.h>
+
+struct gw_link_profile *gw__registry_link(struct gw__registry *r, unsigned from,
+                                          unsigned to)
+{
+    if (!gw__nodes_has(&r->linked, from))
+        memset(r->links[from], 0, sizeof r->links[from]);
+    gw__nodes_add(&r->linked, from);
+    return &r->links[from][to];
+}
+
 static void merge(struct gw_link_profile *profile, unsigned fields,
                   const struct gw_link_profile *with)
 {
@@ -32,7 +43,7 @@ enum gw_err gw__apply_link(struct gw__registry *r, const struct gw__command *c,
         return gw__refuse(answer, GW_EINVAL,
                           "a link needs two different nodes; both are node %u",
                           from);
-    struct gw_link_profile *profile = &r->links[from][to];
+    struct gw_link_profile *profile = gw__registry_link(r, from, to);
     merge(profile, c->link.fields, &c->link.profile);
     answer->profile = *profile;
     return gw__append_text(
@@ -43,26 +54,36 @@ enum gw_err gw__apply_link(struct gw__registry *r, const struct gw__command *c,
         profile->down ? "down" : "up");
 }
 
+static unsigned cut_links(struct gw__registry *r, const struct gw_nodes *from,
+                          const struct gw_nodes *to)
+{
+    unsigned cut = 0;
+    for (unsigned i = gw__nodes_next(from, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(from, i + 1))
+        for (unsigned j = gw__nodes_next(to, 0); j < GW__NODES_MAX;
+             j = gw__nodes_next(to, j + 1)) {
+            struct gw_link_profile *profile = gw__registry_link(r, i, j);
+            cut += !profile->down;
+            profile->down = true;
+        }
+    return cut;
+}
+
 enum gw_err gw__apply_cut(struct gw__registry *r, const struct gw__command *c,
                           struct gw__answer *answer)
 {
-    uint64_t left = c->cut.left, right = c->cut.right, both = left | right;
-    if (left & right)
-        return gw__refuse(answer, GW_EINVAL, "node %d is on both sides",
-                          __builtin_ctzll(left & right));
-    if (left == 0 || right == 0)
+    const struct gw_nodes *left = &c->cut.left, *right = &c->cut.right;
+    struct gw_nodes both = gw__nodes_or(*left, *right);
+    struct gw_nodes twice = gw__nodes_and(*left, *right);
+    if (!gw__nodes_is_empty(twice))
+        return gw__refuse(answer, GW_EINVAL, "node %u is on both sides",
+                          gw__nodes_next(&twice, 0));
+    if (gw__nodes_is_empty(*left) || gw__nodes_is_empty(*right))
         return gw__refuse(answer, GW_EINVAL, "a cut needs nodes on both sides");
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        if (both >> i & 1 && !gw__registry_member(r, i, answer))
+        if (gw__nodes_has(&both, i) && !gw__registry_member(r, i, answer))
             return answer->code;
-    unsigned cut = 0;
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        for (unsigned j = 0; j < GW__NODES_MAX; j++) {
-            bool across = (left >> i & 1 && right >> j & 1) ||
-                          (right >> i & 1 && left >> j & 1);
-            cut += across && !r->links[i][j].down;
-            r->links[i][j].down = r->links[i][j].down || across;
-        }
+    unsigned cut = cut_links(r, left, right) + cut_links(r, right, left);
     return gw__append_text(answer, "links taken down: %u", cut);
 }
 
@@ -71,7 +92,8 @@ enum gw_err gw__apply_heal(struct gw__registry *r, const struct gw__command *c,
 {
     unsigned healed = 0;
     (void)c;
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+    for (unsigned i = gw__nodes_next(&r->linked, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(&r->linked, i + 1))
         for (unsigned j = 0; j < GW__NODES_MAX; j++) {
             healed += r->links[i][j].down;
             r->links[i][j].down = false;

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static uint64_t bit(unsigned node)
-{
-    return (uint64_t)1 << node;
-}
-
 struct gw__member *gw__registry_member(struct gw__registry *r, unsigned node,
                                        struct gw__answer *answer)
 {
@@ -45,27 +40,27 @@ struct gw__member *gw__registry_active(struct gw__registry *r,
 
 /* A number that was never used, else the first one whose owner is gone: numbers
  * stay unique in a log for as long as possible. */
-static unsigned free_node(const struct gw__registry *r)
+static unsigned free_node(const struct gw__registry *r, unsigned limit)
 {
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+    for (unsigned i = 0; i < limit; i++)
         if (r->members[i].state == GW__NO_MEMBER)
             return i;
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+    for (unsigned i = 0; i < limit; i++)
         if (r->members[i].state >= GW__CONFIRMED_DEAD)
             return i;
-    return GW__NODES_MAX;
+    return limit;
 }
 
 /* A process that asks again has not received the answer: it gets the number
  * that it already has. */
 static unsigned any_node(const struct gw__registry *r,
-                         struct gw__id incarnation)
+                         struct gw__id incarnation, unsigned limit)
 {
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+    for (unsigned i = 0; i < limit; i++)
         if (r->members[i].state != GW__NO_MEMBER &&
             gw__id_equal(r->members[i].incarnation, incarnation))
             return i;
-    return free_node(r);
+    return free_node(r, limit);
 }
 
 static bool is_later(struct gw__id a, struct gw__id b)
@@ -82,7 +77,7 @@ static void end_former(struct gw__registry *r, unsigned node,
     const struct gw__member *m = &r->members[node];
     if (m->state == GW__ACTIVE && m->ring &&
         is_later(incarnation, m->incarnation))
-        gw__registry_remove(r, bit(node), GW__CONFIRMED_DEAD);
+        gw__registry_remove(r, gw__nodes_only(node), GW__CONFIRMED_DEAD);
 }
 
 static bool may_register(const struct gw__registry *r, unsigned node,
@@ -112,19 +107,27 @@ static void activate(struct gw__registry *r, struct gw__member *m)
     gw__registry_route(r);
 }
 
+/* The numbers of this command's process are below this one. */
+static unsigned number_limit(const struct gw__command *c)
+{
+    bool of_server = gw__role_is_ps_members(c->join.role) && !c->join.ring;
+    return of_server ? GW__ROUTE_NODES : GW__NODES_MAX;
+}
+
 enum gw_err gw__apply_register(struct gw__registry *r,
                                const struct gw__command *c,
                                struct gw__answer *answer)
 {
+    unsigned limit = number_limit(c);
     unsigned node = c->who.node == GW__NODE_ANY
-                        ? any_node(r, c->who.incarnation)
+                        ? any_node(r, c->who.incarnation, limit)
                         : c->who.node;
-    if (node >= GW__NODES_MAX)
+    if (node >= limit)
         return gw__refuse(answer, GW_EINVAL,
                           c->who.node == GW__NODE_ANY
-                              ? "all %d numbers are taken"
-                              : "node numbers must be below %d",
-                          GW__NODES_MAX);
+                              ? "all %u numbers are taken"
+                              : "node numbers must be below %u",
+                          limit);
     if (gw__id_is_none(c->who.incarnation))
         return gw__refuse(answer, GW_EINVAL,
                           "the incarnation of node %u is missing", node);
@@ -151,7 +154,8 @@ enum gw_err gw__apply_register(struct gw__registry *r,
 /* ---- admit ---- */
 
 static bool may_admit(struct gw__registry *r, struct gw__process who,
-                      uint64_t admitted, struct gw__answer *answer)
+                      const struct gw_nodes *admitted,
+                      struct gw__answer *answer)
 {
     struct gw__member *m = gw__registry_member(r, who.node, answer);
     if (!m)
@@ -159,7 +163,7 @@ static bool may_admit(struct gw__registry *r, struct gw__process who,
     if (!gw__id_equal(m->incarnation, who.incarnation))
         gw__refuse(answer, GW_EINVAL, "node %u is now another process",
                    who.node);
-    else if (m->state == GW__ACTIVE || admitted & bit(who.node))
+    else if (m->state == GW__ACTIVE || gw__nodes_has(admitted, who.node))
         gw__refuse(answer, GW_EINVAL, "node %u is already active", who.node);
     else if (m->state != GW__JOINING)
         gw__refuse(answer, GW_EINVAL,
@@ -208,17 +212,23 @@ static bool is_boundary(const struct gw__registry *r, uint64_t from_op,
 enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
                             struct gw__answer *answer)
 {
-    uint64_t admitted = 0;
+    struct gw_nodes admitted = {{0}};
     if (!is_boundary(r, c->admit.from_op, c->admit.ring_epoch, answer))
         return answer->code;
+    if (r->view.ring_count + c->admit.count > GW_RING_MEMBERS_MAX)
+        return gw__refuse(
+            answer, GW_EINVAL,
+            "%u more members do not fit into a ring of %u: the limit is %d, "
+            "because a member's memory grows with the square of the ring",
+            c->admit.count, r->view.ring_count, GW_RING_MEMBERS_MAX);
     if (c->admit.count == 0 && gw__view_in_order(&r->view, &c->admit.order))
         return gw__refuse(
             answer, GW_EINVAL,
             "the request admits no joiner and does not change the order");
     for (unsigned i = 0; i < c->admit.count; i++) {
-        if (!may_admit(r, c->admit.joiners[i], admitted, answer))
+        if (!may_admit(r, c->admit.joiners[i], &admitted, answer))
             return answer->code;
-        admitted |= bit(c->admit.joiners[i].node);
+        gw__nodes_add(&admitted, c->admit.joiners[i].node);
     }
     r->view.epoch++;
     for (unsigned i = 0; i < c->admit.count; i++)
@@ -254,22 +264,22 @@ bool gw__registry_is_last(struct gw__registry *r, unsigned node,
 }
 
 /* Removes the nodes from the ring. */
-static void leave_ring(struct gw__view *view, uint64_t nodes)
+static void leave_ring(struct gw__view *view, const struct gw_nodes *nodes)
 {
     unsigned kept = 0, before = view->ring_count;
     for (unsigned i = 0; i < before; i++)
-        if (!(nodes & bit(view->ring[i].node)))
+        if (!gw__nodes_has(nodes, view->ring[i].node))
             view->ring[kept++] = view->ring[i];
     memset(view->ring + kept, 0, (before - kept) * sizeof *view->ring);
     view->ring_count = kept;
 }
 
 /* Suspicions by removed members no longer count. */
-static void forget_suspicions(struct gw__registry *r, uint64_t by)
+static void forget_suspicions(struct gw__registry *r, const struct gw_nodes *by)
 {
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {
         struct gw__member *m = &r->members[i];
-        if (by & bit(m->suspected_by.node))
+        if (gw__nodes_has(by, m->suspected_by.node))
             gw__suspicion_drop(m);
     }
 }
@@ -283,27 +293,27 @@ static void end_ring(struct gw__registry *r)
     r->flush.open = false;
 }
 
-void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
+void gw__registry_remove(struct gw__registry *r, struct gw_nodes nodes,
                          enum gw__member_state state)
 {
     bool new_epoch = false;
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {
         struct gw__member *m = &r->members[i];
-        if (!(nodes & bit(i)))
+        if (!gw__nodes_has(&nodes, i))
             continue;
         new_epoch = new_epoch || gw__role_is_ps_members(m->role);
         m->state = state;
         gw__suspicion_drop(m);
     }
-    forget_suspicions(r, nodes);
+    forget_suspicions(r, &nodes);
     r->view.epoch += new_epoch;
     gw__registry_route(r);
-    if (!(gw__view_nodes(&r->view) & nodes))
+    if (gw__nodes_is_empty(gw__nodes_and(gw__view_nodes(&r->view), nodes)))
         return;
     gw__flush_begin(r);
-    leave_ring(&r->view, nodes);
+    leave_ring(&r->view, &nodes);
     r->view.ring_epoch = r->view.epoch;
-    r->flush.reported &= ~nodes;
+    r->flush.reported = gw__nodes_minus(r->flush.reported, nodes);
     if (r->view.ring_count == 0)
         end_ring(r);
     else
@@ -332,7 +342,7 @@ enum gw_err gw__apply_leave(struct gw__registry *r, const struct gw__command *c,
         gw__registry_is_last(r, c->who.node, answer) ||
         gw__registry_needs(r, c->who.node, answer))
         return answer->code;
-    gw__registry_remove(r, bit(c->who.node), GW__LEFT);
+    gw__registry_remove(r, gw__nodes_only(c->who.node), GW__LEFT);
     return gw__append_text(answer, "node %u has left: epoch %llu", c->who.node,
                            (unsigned long long)r->view.epoch);
 }

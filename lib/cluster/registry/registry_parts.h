@@ -39,11 +39,15 @@ bool gw__registry_is_last(struct gw__registry *registry, unsigned node,
 /* Removes these active members from the view. This is a new epoch if they were
  * workers, servers or aggregators, and it opens a flush if one was in the
  * ring. */
-void gw__registry_remove(struct gw__registry *registry, uint64_t nodes,
+void gw__registry_remove(struct gw__registry *registry, struct gw_nodes nodes,
                          enum gw__member_state state);
 
 /* Drops the suspicion of this member. */
 void gw__suspicion_drop(struct gw__member *member);
+
+/* The profile of a link, to be changed. */
+struct gw_link_profile *gw__registry_link(struct gw__registry *registry,
+                                          unsigned from, unsigned to);
 
 /* The ring is about to lose members: survivors must report. */
 void gw__flush_begin(struct gw__registry *registry);

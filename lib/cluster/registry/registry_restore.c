@@ -28,11 +28,11 @@ static void get_flush(struct gw__reader *r, struct gw__flush *flush)
 {
     flush->open = gw__get_bool(r);
     flush->since_epoch = gw__get_u64(r);
-    flush->reported = gw__get_u64(r);
+    flush->reported = gw__get_nodes(r);
     for (unsigned i = 0; i < GW__NODES_MAX && !r->bad; i++)
-        if (flush->reported >> i & 1)
+        if (gw__nodes_has(&flush->reported, i))
             gw__get_report(r, &flush->reports[i]);
-    flush->before_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    flush->before_count = gw__get_u16_below(r, GW_RING_MEMBERS_MAX + 1);
     for (unsigned i = 0; i < flush->before_count; i++)
         gw__get_ring_member(r, &flush->before[i]);
 }
@@ -46,11 +46,10 @@ static void get_decisions(struct gw__reader *r, struct gw__registry *registry)
 
 static void get_links(struct gw__reader *r, struct gw__registry *registry)
 {
-    unsigned count = gw__get_u16_below(r, GW__NODES_MAX * GW__NODES_MAX + 1);
-    for (unsigned i = 0; i < count; i++) {
-        unsigned from = gw__get_u8_below(r, GW__NODES_MAX);
-        unsigned to = gw__get_u8_below(r, GW__NODES_MAX);
-        gw__get_link_profile(r, &registry->links[from][to]);
+    uint32_t count = gw__get_u32(r);
+    for (uint32_t i = 0; i < count && !r->bad; i++) {
+        unsigned from = gw__get_node(r), to = gw__get_node(r);
+        gw__get_link_profile(r, gw__registry_link(registry, from, to));
     }
 }
 
@@ -90,7 +89,7 @@ static bool ring_is_right(const struct gw__registry *registry)
 /* Only active servers have slots. */
 static bool routes_are_right(const struct gw__registry *registry)
 {
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+    for (unsigned node = 0; node < GW__ROUTE_NODES; node++) {
         const struct gw__member *m = &registry->members[node];
         bool serves = m->state == GW__ACTIVE && m->role == GW__SERVER;
         if (!serves && (registry->routes.drained >> node & 1 ||
@@ -105,20 +104,20 @@ static bool routes_are_right(const struct gw__registry *registry)
 static bool flush_is_right(const struct gw__registry *registry)
 {
     const struct gw__flush *flush = &registry->flush;
-    uint64_t ring = gw__view_nodes(&registry->view), before = 0;
+    struct gw_nodes ring = gw__view_nodes(&registry->view), before = {{0}};
     for (unsigned i = 0; i < flush->before_count; i++)
-        before |= (uint64_t)1 << flush->before[i].node;
-    return (unsigned)__builtin_popcountll(before) == flush->before_count &&
-           (!flush->open ||
-            ((flush->reported & ring) != ring && (before & ring) == ring &&
-             flush->since_epoch <= registry->view.epoch));
+        gw__nodes_add(&before, flush->before[i].node);
+    return gw__nodes_count(before) == flush->before_count &&
+           (!flush->open || (!gw__nodes_within(ring, flush->reported) &&
+                             gw__nodes_within(ring, before) &&
+                             flush->since_epoch <= registry->view.epoch));
 }
 
 static void get_registry(struct gw__reader *r, struct gw__registry *registry)
 {
     char magic[4];
     gw__get_bytes(r, magic, sizeof magic);
-    gw__reader_demand(r, memcmp(magic, "GWR4", sizeof magic) == 0);
+    gw__reader_demand(r, memcmp(magic, "GWR5", sizeof magic) == 0);
     registry->index = gw__get_u64(r);
     registry->time_ms = gw__get_u64(r);
     gw__get_view(r, &registry->view);

@@ -19,7 +19,7 @@ static bool serves(const struct gw__member *m)
 static uint64_t servers_of(const struct gw__registry *r)
 {
     uint64_t servers = 0;
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+    for (unsigned i = 0; i < GW__ROUTE_NODES; i++)
         servers |= (uint64_t)serves(&r->members[i]) << i;
     return servers;
 }

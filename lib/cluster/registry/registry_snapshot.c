@@ -25,11 +25,11 @@ static void put_flush(struct gw__writer *w, const struct gw__flush *flush)
 {
     gw__put_u8(w, flush->open);
     gw__put_u64(w, flush->since_epoch);
-    gw__put_u64(w, flush->reported);
+    gw__put_nodes(w, &flush->reported);
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        if (flush->reported >> i & 1)
+        if (gw__nodes_has(&flush->reported, i))
             gw__put_report(w, &flush->reports[i]);
-    gw__put_u8(w, flush->before_count);
+    gw__put_u16(w, flush->before_count);
     for (unsigned i = 0; i < flush->before_count; i++)
         gw__put_ring_member(w, &flush->before[i]);
 }
@@ -41,20 +41,34 @@ static void put_decisions(struct gw__writer *w, const struct gw__registry *r)
         gw__put_decision(w, &r->decisions[i]);
 }
 
+/* Counts the links with a profile, and writes them unless `w` is NULL. */
+static uint32_t put_links_from(struct gw__writer *w,
+                               const struct gw__registry *r, unsigned from)
+{
+    uint32_t count = 0;
+    for (unsigned to = 0; to < GW__NODES_MAX; to++) {
+        if (gw__link_profile_is_none(&r->links[from][to]))
+            continue;
+        count++;
+        if (!w)
+            continue;
+        gw__put_node(w, from);
+        gw__put_node(w, to);
+        gw__put_link_profile(w, &r->links[from][to]);
+    }
+    return count;
+}
+
 static void put_links(struct gw__writer *w, const struct gw__registry *r)
 {
-    unsigned count = 0;
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        for (unsigned j = 0; j < GW__NODES_MAX; j++)
-            count += !gw__link_profile_is_none(&r->links[i][j]);
-    gw__put_u16(w, count);
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        for (unsigned j = 0; j < GW__NODES_MAX; j++)
-            if (!gw__link_profile_is_none(&r->links[i][j])) {
-                gw__put_u8(w, i);
-                gw__put_u8(w, j);
-                gw__put_link_profile(w, &r->links[i][j]);
-            }
+    uint32_t count = 0;
+    for (unsigned n = gw__nodes_next(&r->linked, 0); n < GW__NODES_MAX;
+         n = gw__nodes_next(&r->linked, n + 1))
+        count += put_links_from(NULL, r, n);
+    gw__put_u32(w, count);
+    for (unsigned n = gw__nodes_next(&r->linked, 0); n < GW__NODES_MAX;
+         n = gw__nodes_next(&r->linked, n + 1))
+        (void)put_links_from(w, r, n);
 }
 
 static void put_clients(struct gw__writer *w, const struct gw__registry *r)
@@ -73,7 +87,7 @@ static void put_clients(struct gw__writer *w, const struct gw__registry *r)
 
 static void put_registry(struct gw__writer *w, const struct gw__registry *r)
 {
-    gw__put_bytes(w, "GWR4", 4);
+    gw__put_bytes(w, "GWR5", 4);
     gw__put_u64(w, r->index);
     gw__put_u64(w, r->time_ms);
     gw__put_view(w, &r->view);

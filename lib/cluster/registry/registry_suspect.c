@@ -55,7 +55,7 @@ enum gw_err gw__apply_suspect(struct gw__registry *r,
         return answer->code;
     if (c->suspect.alone && gw__registry_needs(r, node, answer))
         return answer->code;
-    gw__registry_remove(r, (uint64_t)1 << node, GW__CONFIRMED_DEAD);
+    gw__registry_remove(r, gw__nodes_only(node), GW__CONFIRMED_DEAD);
     return gw__append_text(answer, "node %u is declared dead: epoch %llu", node,
                            (unsigned long long)r->view.epoch);
 }

@@ -12,11 +12,11 @@ int gw__view_rank(const struct gw__view *view, unsigned node)
     return -1;
 }
 
-uint64_t gw__view_nodes(const struct gw__view *view)
+struct gw_nodes gw__view_nodes(const struct gw__view *view)
 {
-    uint64_t nodes = 0;
+    struct gw_nodes nodes = {{0}};
     for (unsigned i = 0; i < view->ring_count; i++)
-        nodes |= (uint64_t)1 << view->ring[i].node;
+        gw__nodes_add(&nodes, view->ring[i].node);
     return nodes;
 }
 
@@ -28,7 +28,7 @@ static bool is_senior(const struct gw__ring_member *a,
 }
 
 unsigned gw__ring_places(const struct gw__ring_member *ring, unsigned count,
-                         uint64_t op, uint8_t places[GW__NODES_MAX])
+                         uint64_t op, uint16_t places[GW__NODES_MAX])
 {
     unsigned assigned = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -37,7 +37,7 @@ unsigned gw__ring_places(const struct gw__ring_member *ring, unsigned count,
             continue;
         for (unsigned k = 0; k < count; k++)
             place += is_senior(&ring[k], &ring[i]);
-        places[place] = (uint8_t)ring[i].node;
+        places[place] = (uint16_t)ring[i].node;
         assigned++;
     }
     return assigned;
@@ -92,33 +92,27 @@ bool gw__view_is_moved(const struct gw__view *before,
 
 void gw__put_order(struct gw__writer *w, const struct gw__order *order)
 {
-    gw__put_u8(w, order->count);
-    gw__put_bytes(w, order->nodes, order->count);
+    gw__put_node_list(w, order->nodes, order->count);
 }
 
 void gw__get_order(struct gw__reader *r, struct gw__order *order)
 {
-    unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1);
     *order = (struct gw__order){0};
-    while (order->count < count && !r->bad) {
-        unsigned node = gw__get_u8_below(r, GW__NODES_MAX);
-        gw__reader_demand(r, find_in(order, node) == order->count);
-        order->nodes[order->count++] = (uint8_t)node;
-    }
+    order->count = gw__get_node_list(r, order->nodes);
 }
 
 /* ---- as bytes ---- */
 
 void gw__put_ring_member(struct gw__writer *w, const struct gw__ring_member *m)
 {
-    gw__put_u8(w, m->node);
+    gw__put_node(w, m->node);
     gw__put_id(w, m->incarnation);
     gw__put_u64(w, m->from_op);
 }
 
 void gw__get_ring_member(struct gw__reader *r, struct gw__ring_member *m)
 {
-    m->node = gw__get_u8_below(r, GW__NODES_MAX);
+    m->node = gw__get_node(r);
     m->incarnation = gw__get_id(r);
     m->from_op = gw__get_u64(r);
 }
@@ -129,7 +123,7 @@ void gw__put_view(struct gw__writer *w, const struct gw__view *view)
     gw__put_u64(w, view->ring_epoch);
     gw__put_u64(w, view->op_low_watermark);
     gw__put_u64(w, view->from_op);
-    gw__put_u8(w, view->ring_count);
+    gw__put_u16(w, view->ring_count);
     for (unsigned i = 0; i < view->ring_count; i++)
         gw__put_ring_member(w, &view->ring[i]);
 }
@@ -141,12 +135,13 @@ void gw__get_view(struct gw__reader *r, struct gw__view *view)
     view->op_low_watermark = gw__get_u64(r);
     view->from_op = gw__get_u64(r);
     gw__reader_demand(r, view->ring_epoch <= view->epoch);
-    unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    unsigned count = gw__get_u16_below(r, GW_RING_MEMBERS_MAX + 1);
+    struct gw_nodes nodes = {{0}};
     while (view->ring_count < count && !r->bad) {
-        struct gw__ring_member *m = &view->ring[view->ring_count];
+        struct gw__ring_member *m = &view->ring[view->ring_count++];
         gw__get_ring_member(r, m);
-        gw__reader_demand(r, gw__view_rank(view, m->node) < 0);
-        view->ring_count++;
+        gw__reader_demand(r, !gw__nodes_has(&nodes, m->node));
+        gw__nodes_add(&nodes, m->node);
     }
     if (r->bad)
         *view = (struct gw__view){0};

@@ -21,7 +21,7 @@ struct gw__ring_member {
  * others in their present order. */
 struct gw__order {
     unsigned count;
-    uint8_t nodes[GW__NODES_MAX];
+    uint16_t nodes[GW__NODES_MAX];
 };
 
 /* Position in `ring` is the rank. */
@@ -38,14 +38,13 @@ struct gw__view {
 
 /* The rank of a node, or -1. */
 int gw__view_rank(const struct gw__view *view, unsigned node);
-/* Its nodes as bits. */
-uint64_t gw__view_nodes(const struct gw__view *view);
+struct gw_nodes gw__view_nodes(const struct gw__view *view);
 
 /* Members that take part in `op`, in the order of their places: by seniority,
  * and by number among those that joined together. Neither a joiner nor a new
  * order changes the place of a member that has begun the op. */
 unsigned gw__ring_places(const struct gw__ring_member *ring, unsigned count,
-                         uint64_t op, uint8_t places[GW__NODES_MAX]);
+                         uint64_t op, uint16_t places[GW__NODES_MAX]);
 
 void gw__view_reorder(struct gw__view *view, const struct gw__order *order);
 /* Would gw__view_reorder change nothing? */

@@ -16,8 +16,8 @@ struct round {
     const struct gw__placement_case *input;
     struct gw__advice *advice;
     double mean;
-    struct gw_placement_server servers[GW__NODES_MAX]; /* [node] */
-    unsigned shared[GW__NODES_MAX][GW__NODES_MAX];     /* slots of both */
+    struct gw_placement_server servers[GW__ROUTE_NODES]; /* [node] */
+    unsigned shared[GW__ROUTE_NODES][GW__ROUTE_NODES];     /* slots of both */
 };
 
 static void start_round(struct round *round,
@@ -53,7 +53,7 @@ static bool holds(const struct round *round, unsigned slot, unsigned node)
 /* The servers that can still get the slot, with the data for the policy. */
 static unsigned candidates(const struct round *round, unsigned slot,
                            const unsigned *assigned, unsigned assigned_count,
-                           struct gw_placement_server out[GW__NODES_MAX])
+                           struct gw_placement_server out[GW__ROUTE_NODES])
 {
     uint64_t left = round->input->servers;
     unsigned count = 0;
@@ -97,7 +97,7 @@ static enum gw_err query_slot(const struct gw_placement *policy,
                               struct round *round, unsigned slot,
                               unsigned replicas, struct gw_error *why)
 {
-    struct gw_placement_server servers[GW__NODES_MAX];
+    struct gw_placement_server servers[GW__ROUTE_NODES];
     unsigned assigned[GW_PS_REPLICAS_MAX];
     for (unsigned k = 0; k < replicas; k++) {
         const struct gw_placement_question question = {

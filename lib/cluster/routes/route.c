@@ -212,10 +212,10 @@ enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
             why, GW_EINVAL,
             "the number of replicas per slot must be 1 to %d, not %u",
             GW_PS_REPLICAS_MAX, replicas);
-    if (servers == 0 || servers > GW__NODES_MAX)
+    if (servers == 0 || servers > GW__ROUTE_NODES)
         return gw_fail(why, GW_EINVAL,
                        "the number of servers must be 1 to %d, not %u",
-                       GW__NODES_MAX, servers);
+                       GW__ROUTE_NODES, servers);
     if (routes->slot_count == 0) {
         routes->slot_count = slots;
         routes->replicas = replicas;
@@ -266,7 +266,7 @@ enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned number,
     struct gw__slot_route *slot = slot_of(routes, number, term, why);
     if (!slot)
         return GW_EINVAL;
-    if (learner >= GW__NODES_MAX || slot->learner != learner)
+    if (learner >= GW__ROUTE_NODES || slot->learner != learner)
         return gw_fail(why, GW_EINVAL, "node %u is not a learner of slot %u",
                        learner, number);
     slot->replica[slot->count++] = (uint8_t)learner;
@@ -297,7 +297,7 @@ enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,
     struct gw__slot_route *slot = slot_of(routes, number, term, why);
     if (!slot)
         return GW_EINVAL;
-    if (successor >= GW__NODES_MAX || slot->successor != successor)
+    if (successor >= GW__ROUTE_NODES || slot->successor != successor)
         return gw_fail(why, GW_EINVAL,
                        "node %u is not the successor of slot %u", successor,
                        number);

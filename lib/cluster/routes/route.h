@@ -46,7 +46,9 @@
 #include <base/machine.h>
 #include <gradwire/control.h>
 
-enum { GW__ROUTE_LEARNERS = 4, GW__NO_NODE = 255 };
+/* Members of a parameter server have numbers below GW__ROUTE_NODES: their sets
+ * are 64-bit masks. */
+enum { GW__ROUTE_LEARNERS = 4, GW__ROUTE_NODES = 64, GW__NO_NODE = 255 };
 
 struct gw__slot_route {
     uint64_t term;   /* 0: never placed */

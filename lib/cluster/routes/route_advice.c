@@ -23,7 +23,7 @@ static bool is_sound(const struct gw__advice *advice)
     for (unsigned i = 0; i < advice->slots; i++)
         for (unsigned k = 0; k < GW_PS_REPLICAS_MAX; k++) {
             unsigned node = advice->node[i][k];
-            if (node >= GW__NODES_MAX && node != GW__NO_NODE)
+            if (node >= GW__ROUTE_NODES && node != GW__NO_NODE)
                 return false;
             for (unsigned j = 0; j < k; j++)
                 if (node != GW__NO_NODE && advice->node[i][j] == node)

@@ -29,7 +29,7 @@ struct evenness {
 };
 
 static struct evenness evenness_of(const struct gw__plan_loads *loads,
-                                   const unsigned load[GW__NODES_MAX],
+                                   const unsigned load[GW__ROUTE_NODES],
                                    unsigned total)
 {
     struct evenness e = {.load = load, .low = total / loads->servers};
@@ -131,11 +131,11 @@ static bool move_replica(struct gw__routes *routes,
 /* ---- primaries ---- */
 
 struct search {
-    unsigned steps[GW__NODES_MAX];  /* number of steps; 0: not reached, or the
+    unsigned steps[GW__ROUTE_NODES];  /* number of steps; 0: not reached, or the
                                        start */
-    unsigned before[GW__NODES_MAX]; /* the server before on the path, */
-    unsigned slot[GW__NODES_MAX];   /* and the slot that it would hand over */
-    unsigned order[GW__NODES_MAX];
+    unsigned before[GW__ROUTE_NODES]; /* the server before on the path, */
+    unsigned slot[GW__ROUTE_NODES];   /* and the slot that it would hand over */
+    unsigned order[GW__ROUTE_NODES];
     unsigned count;
 };
 
@@ -222,7 +222,7 @@ void gw__balance_primaries(struct gw__routes *routes,
 {
     while (move_primary(routes, loads, 1))
         ;
-    while (is_quiet(routes) && move_primary(routes, loads, GW__NODES_MAX))
+    while (is_quiet(routes) && move_primary(routes, loads, GW__ROUTE_NODES))
         ;
 }
 

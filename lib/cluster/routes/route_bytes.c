@@ -38,7 +38,7 @@ static void put_slot(struct gw__writer *w, const struct gw__slot_route *slot)
 static uint8_t get_node(struct gw__reader *r)
 {
     unsigned node = gw__get_u8(r);
-    gw__reader_demand(r, node < GW__NODES_MAX || node == GW__NO_NODE);
+    gw__reader_demand(r, node < GW__ROUTE_NODES || node == GW__NO_NODE);
     return r->bad ? GW__NO_NODE : (uint8_t)node;
 }
 
@@ -66,7 +66,7 @@ static void get_slot(struct gw__reader *r, struct gw__slot_route *slot)
     slot->term = gw__get_u64(r);
     unsigned count = gw__get_u8_below(r, GW_PS_REPLICAS_MAX + 1);
     while (slot->count < count && !r->bad) {
-        unsigned node = gw__get_u8_below(r, GW__NODES_MAX);
+        unsigned node = gw__get_u8_below(r, GW__ROUTE_NODES);
         gw__reader_demand(r, !gw__route_in_sync(slot, node));
         slot->replica[slot->count++] = (uint8_t)node;
     }
@@ -162,7 +162,7 @@ void gw__get_routes(struct gw__reader *r, struct gw__routes *routes)
     if (routes->slot_count == 0)
         return;
     routes->replicas = gw__get_u8_below(r, GW_PS_REPLICAS_MAX + 1);
-    routes->servers = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    routes->servers = gw__get_u8_below(r, GW__ROUTE_NODES + 1);
     gw__reader_demand(r, routes->replicas > 0 && routes->servers > 0);
     routes->drained = gw__get_u64(r);
     for (unsigned i = 0; i < routes->slot_count && !r->bad; i++)

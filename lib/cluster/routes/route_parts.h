@@ -13,14 +13,14 @@ struct gw__plan_loads {
     unsigned servers;                  /* their number */
     unsigned wanted;                   /* replicas per slot */
     unsigned placed;                   /* slots that have a primary */
-    unsigned replicas[GW__NODES_MAX];  /* per server: its slots, */
-    unsigned primaries[GW__NODES_MAX]; /* the slots of which it is primary, */
-    unsigned learning[GW__NODES_MAX];  /* and the slots that it is learning */
+    unsigned replicas[GW__ROUTE_NODES];  /* per server: its slots, */
+    unsigned primaries[GW__ROUTE_NODES]; /* the slots of which it is primary, */
+    unsigned learning[GW__ROUTE_NODES];  /* and the slots that it is learning */
 };
 
 static inline bool gw__has_node(uint64_t nodes, unsigned node)
 {
-    return node < GW__NODES_MAX && nodes >> node & 1;
+    return node < GW__ROUTE_NODES && nodes >> node & 1;
 }
 
 /* The slot has no pending change. */

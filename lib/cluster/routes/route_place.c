@@ -17,7 +17,7 @@
 enum { NO_SERVER = GW__NO_NODE };
 
 struct spread {
-    uint16_t shared[GW__NODES_MAX][GW__NODES_MAX]; /* slots of both */
+    uint16_t shared[GW__ROUTE_NODES][GW__ROUTE_NODES]; /* slots of both */
 };
 
 static void count_shared(struct spread *spread, const struct gw__slot_route *s)

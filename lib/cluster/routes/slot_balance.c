@@ -26,8 +26,8 @@ struct balance {
     struct gw__advice *advice;
     uint64_t servers;
     double mean;
-    double of[GW__NODES_MAX]; /* load of each server */
-    unsigned replicas[GW__NODES_MAX];
+    double of[GW__ROUTE_NODES]; /* load of each server */
+    unsigned replicas[GW__ROUTE_NODES];
 };
 
 static bool has(const struct balance *b, unsigned slot, unsigned node)

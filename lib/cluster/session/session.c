@@ -245,7 +245,7 @@ static void fill_member_config(const struct gw__session *session,
     snprintf(member->endpoint, sizeof member->endpoint, "%s", config->endpoint);
     member->controller_count = config->controller_count;
     for (unsigned i = 0; i < config->controller_count; i++)
-        member->controllers[i] = (uint8_t)config->controllers[i].node;
+        member->controllers[i] = (uint16_t)config->controllers[i].node;
     member->detector.suspicion = config->suspicion;
 }
 

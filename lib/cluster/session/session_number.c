@@ -53,7 +53,7 @@ static enum gw_err draw_number(const struct gw__session *session,
                                unsigned *node, struct gw_error *why)
 {
     enum gw_err err;
-    uint8_t drawn;
+    uint16_t drawn;
     do {
         err = gw__draw(&drawn, sizeof drawn, why);
         *node = drawn % GW__NODES_MAX;

@@ -26,14 +26,16 @@
  * dead while it was paused or cut off receives GW_ECLOSED. Its state is
  * invalid; it destroys the ring and joins again.
  *
- * Members are numbered by node, below 64; a set of nodes is a 64-bit mask. A
- * ring belongs to one thread. A second thread, the library's own, sends
- * heartbeats and reports and connects to peers while the first computes.
+ * Members are numbered by node, below GW_RING_NODES; a ring has at most
+ * GW_RING_MEMBERS_MAX of them (gradwire/nodes.h). A ring belongs to one thread.
+ * A second thread, the library's own, sends heartbeats and reports and connects
+ * to peers while the first computes.
  */
 #ifndef GRADWIRE_RING_H
 #define GRADWIRE_RING_H
 
 #include <gradwire/coll.h>
+#include <gradwire/nodes.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,10 +45,11 @@ struct gw_ring;
 struct gw_suspicion;
 
 enum {
-    GW_RING_NODES = 64,
+    GW_RING_NODES = GW_NODES_MAX,
     GW_RING_CONTROLLERS = 7,
-    GW_RING_CONTROLLER = 63, /* first controller; the others count down */
-    GW_RING_ANY = 255
+    /* the first controller; the others count down */
+    GW_RING_CONTROLLER = GW_RING_NODES - 1,
+    GW_RING_ANY = 65535
 };
 
 /* The result of an op. */
@@ -58,7 +61,7 @@ struct gw_ring_result {
     size_t count;
     enum gw_dtype type;
     enum gw_redop redop;
-    uint64_t contributors; /* a set of nodes */
+    struct gw_nodes contributors;
     /* The members at the beginning of the op, by their places: `place` i
      * of a turn is origin[i]. Places follow seniority, whatever the order
      * of the ring is. */

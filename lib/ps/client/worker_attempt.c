@@ -221,7 +221,7 @@ static void send_again(struct gw__worker *worker, uint64_t now_ns,
     for (unsigned at = 0; (partition = gw__partition_next(worker, &at));)
         for (struct gw__attempt *f = partition->attempts, *next; f; f = next) {
             next = f->next;
-            bool reached = f->node < GW__NODES_MAX && nodes >> f->node & 1;
+            bool reached = f->node < GW__ROUTE_NODES && nodes >> f->node & 1;
             if (!(f->slots & slots) && !reached)
                 continue;
             gw__log_info("ps", "a request to node %u is repeated: %s", f->node,

@@ -64,22 +64,21 @@ enum gw__fault_kind {
 
 enum {
     GW__FAULTS_MAX = 256,        /* in one schedule */
-    GW__FAULT_TEXT_MAX = 512,    /* bytes of a line */
+    GW__FAULT_TEXT_MAX = 2048,   /* bytes of a line */
     GW__CRASH_AFTER_MAX = 10000, /* actions */
     GW__FAULT_OP_MAX = 1000000000,
     GW__AT_ONCE = UINT16_MAX /* `after` of a crash outside a step */
 };
 /* The maximum of all times and durations in a schedule: one day. */
 #define GW__FAULT_NS_MAX UINT64_C(86400000000000)
-#define GW__ALL_NODES    UINT64_MAX
+#define GW__ALL_NODES    gw__nodes_first(GW__NODES_MAX)
 #define GW__ANY_CHUNK    UINT32_MAX
 
-/* Sets of nodes: bit i is node i. */
 struct gw__fault {
     uint64_t at_ns;
     uint64_t for_ns;            /* 0: until another fault ends it */
-    uint64_t nodes;             /* nodes affected; of a link: its senders */
-    uint64_t to;                /* of a link: its receivers */
+    struct gw_nodes nodes;      /* nodes affected; of a link: its senders */
+    struct gw_nodes to;         /* of a link: its receivers */
     uint64_t least_ns, most_ns; /* DELAY */
     uint32_t chance;            /* DROP, DUP: in millionths */
     int32_t ppm;                /* CLOCK */
@@ -97,8 +96,6 @@ struct gw__faults {
     struct gw__fault items[GW__FAULTS_MAX];
 };
 
-/* The set of the nodes 0 to `nodes` - 1. */
-uint64_t gw__first_nodes(unsigned nodes);
 /* Does this link fault affect any link among `nodes` nodes? A node has no link
  * to itself. */
 bool gw__fault_joins(const struct gw__fault *fault, unsigned nodes);
@@ -144,7 +141,7 @@ struct gw__fault_profile {
     /* All faults end by `end_ns`, so that progress can be required afterwards.
      * Otherwise one in four is permanent. */
     bool heals;
-    uint64_t mortal;    /* nodes that may crash */
+    struct gw_nodes mortal; /* nodes that may crash */
     unsigned down_most; /* how many of them at a time */
     double chance_most; /* DROP, DUP */
     uint64_t delay_most_ns;

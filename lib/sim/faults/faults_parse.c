@@ -43,21 +43,42 @@ static bool parse_at(struct gw__words *words, struct gw__fault *fault)
                         : parse_time(words, &fault->at_ns);
 }
 
-static bool parse_nodes(struct gw__words *words, size_t *at,
-                        unsigned node_count, uint64_t *nodes)
+/* NODE or FIRST-LAST */
+static bool parse_row(struct gw__words *words, size_t *at, unsigned node_count,
+                      struct gw_nodes *nodes)
 {
-    *nodes = 0;
+    uint32_t first, last;
+    size_t begin = *at;
+    if (!gw__parse_number(words, at, node_count - 1, "a node's number", &first))
+        return false;
+    last = first;
+    if (gw__byte_at(words, *at) == '-') {
+        ++*at;
+        if (!gw__parse_number(words, at, node_count - 1, "a node's number",
+                              &last))
+            return false;
+    }
+    if (last < first)
+        return gw__source_fail(&words->source, begin,
+                               "a range of nodes must begin with the lower "
+                               "number");
+    for (; first <= last; first++)
+        gw__nodes_add(nodes, first);
+    return true;
+}
+
+static bool parse_nodes(struct gw__words *words, size_t *at,
+                        unsigned node_count, struct gw_nodes *nodes)
+{
+    *nodes = (struct gw_nodes){{0}};
     if (gw__byte_at(words, *at) == '*') {
         *nodes = GW__ALL_NODES;
         ++*at;
         return true;
     }
     for (;; ++*at) {
-        uint32_t node;
-        if (!gw__parse_number(words, at, node_count - 1, "a node's number",
-                              &node))
+        if (!parse_row(words, at, node_count, nodes))
             return false;
-        *nodes |= UINT64_C(1) << node;
         if (gw__byte_at(words, *at) != ',')
             return true;
     }

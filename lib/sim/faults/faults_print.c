@@ -21,17 +21,13 @@ const struct gw__fault_verb gw__fault_verbs[GW__FAULT_KINDS] = {
     [GW__HEAL] = {"heal", GW__OF_NONE, false},
 };
 
-uint64_t gw__first_nodes(unsigned nodes)
-{
-    return nodes < GW__NODES_MAX ? (UINT64_C(1) << nodes) - 1 : GW__ALL_NODES;
-}
-
 bool gw__fault_joins(const struct gw__fault *fault, unsigned nodes)
 {
-    uint64_t from = fault->nodes & gw__first_nodes(nodes);
-    uint64_t to = fault->to & gw__first_nodes(nodes);
-    bool one = (from & (from - 1)) == 0;
-    return from && to && !(one && from == to);
+    struct gw_nodes all = gw__nodes_first(nodes);
+    struct gw_nodes from = gw__nodes_and(fault->nodes, all);
+    struct gw_nodes to = gw__nodes_and(fault->to, all);
+    return !gw__nodes_is_empty(from) && !gw__nodes_is_empty(to) &&
+           !(gw__nodes_count(from) == 1 && gw__nodes_equal(from, to));
 }
 
 struct line {
@@ -39,7 +35,7 @@ struct line {
     size_t length;
 };
 
-/* Large enough for sixty-four numbers on both sides. */
+/* Large enough for every second node on both sides. */
 GW_PRINTF(2, 3)
 static void append_text(struct line *line, const char *format, ...)
 {
@@ -72,17 +68,33 @@ static void put_ns(struct line *line, const char *before, uint64_t ns)
     append_text(line, "%s%s", before, text);
 }
 
-static void put_nodes(struct line *line, uint64_t nodes)
+/* The last node of the row of nodes that begins with this one. */
+static unsigned last_in_row(const struct gw_nodes *nodes, unsigned node)
 {
+    while (node + 1 < GW__NODES_MAX && gw__nodes_has(nodes, node + 1))
+        node++;
+    return node;
+}
+
+/* A few nodes in a row are listed, many are a range. */
+static void put_nodes(struct line *line, const struct gw_nodes *nodes)
+{
+    enum { LISTED = 4 };
     const char *comma = "";
-    if (nodes == GW__ALL_NODES)
+    if (gw__nodes_equal(*nodes, GW__ALL_NODES)) {
         append_text(line, "*");
-    else
-        for (unsigned node = 0; node < GW__NODES_MAX; node++)
-            if (nodes >> node & 1) {
-                append_text(line, "%s%u", comma, node);
-                comma = ",";
-            }
+        return;
+    }
+    for (unsigned node = gw__nodes_next(nodes, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(nodes, node + 1)) {
+        unsigned last = last_in_row(nodes, node);
+        append_text(line, "%s%u", comma, node);
+        comma = ",";
+        if (last - node < LISTED)
+            continue;
+        append_text(line, "-%u", last);
+        node = last;
+    }
 }
 
 /* Writes millionths as a decimal number without trailing zeros. */
@@ -111,10 +123,10 @@ static void put_operand(struct line *line, const struct gw__fault *fault)
     if (operand == GW__OF_NONE)
         return;
     append_text(line, " ");
-    put_nodes(line, fault->nodes);
+    put_nodes(line, &fault->nodes);
     if (operand == GW__OF_LINK) {
         append_text(line, fault->both_ways ? "|" : ">");
-        put_nodes(line, fault->to);
+        put_nodes(line, &fault->to);
     }
 }
 

@@ -19,19 +19,28 @@ struct draw {
     struct gw__faults *faults;
 };
 
-static uint64_t all_nodes(const struct draw *draw)
+static struct gw_nodes all_nodes(const struct draw *draw)
 {
-    return gw__first_nodes(draw->profile->nodes);
+    return gw__nodes_first(draw->profile->nodes);
 }
 
 /* A random member of a set that is not empty. */
-static uint64_t draw_node(struct draw *draw, uint64_t set)
+static struct gw_nodes draw_node(struct draw *draw, struct gw_nodes set)
 {
-    uint64_t skip =
-        gw_rng_below(&draw->rng, (uint64_t)__builtin_popcountll(set));
+    uint64_t skip = gw_rng_below(&draw->rng, gw__nodes_count(set));
+    unsigned node = gw__nodes_next(&set, 0);
     for (; skip; skip--)
-        set &= set - 1;
-    return set & -set;
+        node = gw__nodes_next(&set, node + 1);
+    return gw__nodes_only(node);
+}
+
+/* A random part of the set. */
+static struct gw_nodes draw_part(struct draw *draw, struct gw_nodes set)
+{
+    for (unsigned w = 0; w < GW__NODE_WORDS; w++)
+        if (w == 0 || set.words[w])
+            set.words[w] &= gw_rng_next(&draw->rng);
+    return set;
 }
 
 /* From 1 us to `most_ns`, a whole number of microseconds. */
@@ -75,19 +84,19 @@ static void draw_times(struct draw *draw, struct gw__fault *fault)
 static void draw_links(struct draw *draw, struct gw__fault *fault)
 {
     enum { LINK, FROM_NODE, TO_NODE, PARTS, EVERYTHING, SHAPES };
-    uint64_t all = all_nodes(draw);
+    struct gw_nodes all = all_nodes(draw);
     uint64_t shape = gw_rng_below(&draw->rng, SHAPES);
     fault->both_ways = gw_rng_below(&draw->rng, 2);
     fault->nodes = draw_node(draw, all);
-    fault->to = draw_node(draw, all & ~fault->nodes);
+    fault->to = draw_node(draw, gw__nodes_minus(all, fault->nodes));
     if (shape == FROM_NODE)
         fault->to = GW__ALL_NODES;
     if (shape == TO_NODE)
         fault->nodes = GW__ALL_NODES;
     if (shape == PARTS) {
-        uint64_t kept = fault->to;
-        fault->nodes |= gw_rng_next(&draw->rng) & all & ~kept;
-        fault->to = all & ~fault->nodes;
+        struct gw_nodes others = gw__nodes_minus(all, fault->to);
+        fault->nodes = gw__nodes_or(fault->nodes, draw_part(draw, others));
+        fault->to = gw__nodes_minus(all, fault->nodes);
     }
     if (shape == EVERYTHING)
         fault->nodes = fault->to = GW__ALL_NODES;
@@ -139,7 +148,7 @@ static unsigned down_at(const struct gw__faults *faults,
     unsigned down = 0;
     for (size_t i = 0; i < faults->count; i++)
         if (&faults->items[i] != crash && is_down_at(&faults->items[i], ns))
-            down += (unsigned)__builtin_popcountll(faults->items[i].nodes);
+            down += gw__nodes_count(faults->items[i].nodes);
     return down;
 }
 
@@ -162,9 +171,11 @@ static void draw_fault(struct draw *draw, enum gw__fault_kind kind)
     struct gw__faults *faults = draw->faults;
     const struct gw__fault_profile *profile = draw->profile;
     bool crash = kind == GW__CRASH;
-    uint64_t among = all_nodes(draw) & (crash ? profile->mortal : UINT64_MAX);
+    struct gw_nodes among = all_nodes(draw);
     bool of_link = gw__fault_verbs[kind].operand == GW__OF_LINK;
-    if (faults->count == GW__FAULTS_MAX || !among ||
+    if (crash)
+        among = gw__nodes_and(among, profile->mortal);
+    if (faults->count == GW__FAULTS_MAX || gw__nodes_is_empty(among) ||
         (of_link && profile->nodes < 2))
         return;
     draw_times(draw, &fault);

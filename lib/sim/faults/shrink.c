@@ -99,13 +99,15 @@ static bool try_fault(struct shrink *shrink, size_t i,
 static bool fewer_nodes(struct shrink *shrink, size_t i, bool to)
 {
     unsigned nodes = shrink->campaign->faults.nodes;
-    uint64_t all = gw__first_nodes(nodes);
+    struct gw_nodes all = gw__nodes_first(nodes);
     bool better = false;
     for (unsigned node = 0; node < nodes; node++) {
         struct gw__fault fault = shrink->best->items[i];
-        uint64_t *set = to ? &fault.to : &fault.nodes;
-        uint64_t without = *set & all & ~(UINT64_C(1) << node);
-        if (!without || without == (*set & all))
+        struct gw_nodes *set = to ? &fault.to : &fault.nodes;
+        struct gw_nodes without = gw__nodes_and(*set, all);
+        bool has = gw__nodes_has(&without, node);
+        gw__nodes_remove(&without, node);
+        if (!has || gw__nodes_is_empty(without))
             continue;
         *set = without;
         better |= try_fault(shrink, i, &fault);

@@ -21,13 +21,12 @@
 #include <stdlib.h>
 
 enum { NS_OF_US = 1000, PARTS = 1000000 };
-_Static_assert(GW__LINK_PROFILE_NODES == 64, "one bit per node");
 
 static const uint64_t resend_least_ns = 2 * 1000000U;
 
 struct gw__link_profiles {
     _Atomic bool quiet;
-    _Atomic uint64_t down; /* nodes as bits */
+    _Atomic uint64_t down[GW__NODE_WORDS]; /* a set of nodes */
     _Atomic uint64_t changes;
     pthread_mutex_t lock; /* guards all that follows */
     struct gw_link_profile links[GW__LINK_PROFILE_NODES];
@@ -61,12 +60,14 @@ void gw__link_profiles_destroy(struct gw__link_profiles **profiles)
 static void publish(struct gw__link_profiles *profiles)
 {
     bool quiet = profiles->pace_ns == 0;
-    uint64_t down = 0;
+    struct gw_nodes down = {{0}};
     for (unsigned node = 0; node < GW__LINK_PROFILE_NODES; node++) {
         quiet &= gw__link_profile_is_none(&profiles->links[node]);
-        down |= (uint64_t)profiles->links[node].down << node;
+        if (profiles->links[node].down)
+            gw__nodes_add(&down, node);
     }
-    atomic_store(&profiles->down, down);
+    for (unsigned w = 0; w < GW__NODE_WORDS; w++)
+        atomic_store(&profiles->down[w], down.words[w]);
     atomic_store(&profiles->quiet, quiet);
     atomic_fetch_add(&profiles->changes, 1);
 }
@@ -98,8 +99,11 @@ bool gw__link_profiles_quiet(const struct gw__link_profiles *profiles)
 bool gw__link_profiles_down(const struct gw__link_profiles *profiles,
                             unsigned from)
 {
-    uint64_t down = atomic_load_explicit(&profiles->down, memory_order_acquire);
-    return from < GW__LINK_PROFILE_NODES && (down >> from & 1);
+    return from < GW__LINK_PROFILE_NODES &&
+           atomic_load_explicit(&profiles->down[from / 64],
+                                memory_order_acquire) >>
+                   from % 64 &
+               1;
 }
 
 uint64_t gw__link_profiles_changes(const struct gw__link_profiles *profiles)

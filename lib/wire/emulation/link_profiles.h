@@ -28,7 +28,9 @@
 
 #include "wire/wire.h"
 
-enum { GW__LINK_PROFILE_NODES = 64 };
+#include <base/nodes.h>
+
+enum { GW__LINK_PROFILE_NODES = GW__NODES_MAX };
 
 struct gw__link_profiles;
 

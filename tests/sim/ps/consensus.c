@@ -72,7 +72,7 @@ static void restart_zombie(struct consensus *d, unsigned node)
     const struct gw__fault fault = {.kind = GW__RESTART,
                                     .at_ns = gw__sim_now(w->sim) +
                                              draw(w, 5 * MS, 300 * MS),
-                                    .nodes = UINT64_C(1) << node};
+                                    .nodes = gw__nodes_only(node)};
     if (gw__sim_incarnation(w->sim, node) == d->known[node].incarnation &&
         gw__sim_add_faults(w->sim, &fault, 1, &why))
         gw__sim_fail(w->sim, "%s", why.text);

@@ -82,7 +82,7 @@ static enum gw_err add_island(struct ps_simulation *w, struct gw_error *why)
     const struct gw__fault island = {.kind = GW__CUT,
                                      .at_ns = draw(w, 100 * MS, 500 * MS),
                                      .for_ns = draw(w, 300 * MS, 400 * MS),
-                                     .nodes = UINT64_C(1) << CONSENSUS,
+                                     .nodes = gw__nodes_only(CONSENSUS),
                                      .to = UINT64_C(1) << server |
                                            UINT64_C(1) << worker,
                                      .both_ways = true};
@@ -112,7 +112,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     kinds[CONSENSUS] = consensus_kind();
     for (unsigned i = 1; i < nodes; i++) {
         kinds[i] = is_server(w, i) ? server_kind() : worker_kind();
-        options.observers[i] = UINT64_C(1) << CONSENSUS;
+        options.observers[i] = gw__nodes_only(CONSENSUS);
     }
     running = w;
     enum gw_err err = gw__sim_new(kinds, nodes, &options, sim, why);
@@ -147,14 +147,14 @@ static struct gw__fault_profile faults_of(const struct ps_simulation *w)
         .for_least_ns = 100 * US,
         .for_most_ns = 500 * MS,
         .heals = true,
-        .mortal = gw__first_nodes(nodes) & ~UINT64_C(1),
+        .mortal = gw__nodes_minus(gw__nodes_first(nodes), gw__nodes_only(0)),
         .down_most = w->replicas > 1 ? w->replicas - 1 : 1,
         .chance_most = 0.3,
         .delay_most_ns = 120 * MS,
         .ppm_most = 20000};
     if (w->replicas == 1) /* without replicas a death loses data: not useful */
         for (unsigned n = 1; n <= w->servers; n++)
-            faults.mortal &= ~(UINT64_C(1) << n);
+            gw__nodes_remove(&faults.mortal, n);
     faults.most[GW__CRASH] = 4;
     faults.most[GW__PAUSE] = 2;
     faults.most[GW__CUT] = 2;
