@@ -79,7 +79,7 @@
  *
  * A run of parameter servers also has these ("nodes" in links and recoveries
  * are numbers of the library: worker i is i, server i is 32 + i, controller i
- * is 63 - i; "names" are "server 0" and so on):
+ * is 319 - i; "names" are "server 0" and so on):
  *   {"model", "clock", "replicas", "replicas_wanted", "slots_lost",
  *    "nodes": of a server: {"node", "role", "number", "phase", "primaries",
  *              "secondaries", "learners", "rows", "bytes", "pushes", "pulls",

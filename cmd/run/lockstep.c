@@ -56,8 +56,8 @@ static void add(struct reading *r, const struct gw__fault *f)
     r->alive = gw__nodes_within(f->nodes, r->alive)
                    ? gw__nodes_minus(r->alive, f->nodes)
                    : gw__nodes_or(r->alive, f->nodes);
-    l->faults[l->count] = (struct lockstep_fault){
-        (enum gw__fault_kind)f->kind, gw__nodes_next(&f->nodes, 0)};
+    l->faults[l->count] = (struct lockstep_fault){(enum gw__fault_kind)f->kind,
+                                                  gw__nodes_next(&f->nodes, 0)};
     l->holds[l->count] = (struct gw_ring_hold){
         .op = f->op,
         .cut = f->kind == GW__CRASH || f->kind == GW__PAUSE,

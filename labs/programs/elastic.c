@@ -45,14 +45,14 @@ static void apply(void *context, const struct gw_ring_result *result)
 {
     struct state *state = context;
     state->ops++;
-    state->members += (uint64_t)__builtin_popcountll(result->contributors);
+    state->members += gw_nodes_count(&result->contributors);
 }
 
 static enum gw_err check(const struct gw_ring_result *result,
                          const uint32_t *sum, struct gw_error *why)
 {
     for (unsigned node = 0; node < GW_RING_NODES; node++)
-        if (sum[node] != (result->contributors >> node & 1))
+        if (sum[node] != gw_nodes_has(&result->contributors, node))
             return gw_fail(why, GW_EWRONG,
                            "op %" PRIu64 ": member %u counts %u", result->op,
                            node, sum[node]);

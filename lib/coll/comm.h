@@ -79,10 +79,12 @@ struct gw_request {
     size_t room_bytes; /* of this allocation */
     /* calls with contributor sets (contributors.c); NULL: none */
     struct gw__contributors *contributors;
-    struct gw_nodes *first_sets; /* per cell: contributors of the initial value */
-    struct gw_nodes *made_sets;  /* per write: contributors of the version it makes */
-    struct gw_nodes *came_sets;  /* per source: contributors it brings */
-    uint32_t *open_writes; /* per cell: pending writes */
+    struct gw_nodes
+        *first_sets; /* per cell: contributors of the initial value */
+    struct gw_nodes
+        *made_sets; /* per write: contributors of the version it makes */
+    struct gw_nodes *came_sets; /* per source: contributors it brings */
+    uint32_t *open_writes;      /* per cell: pending writes */
     /* window passes */
     bool windowed;
     struct gw__prepared_call *prepared; /* referenced; NULL: not windowed */

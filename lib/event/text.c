@@ -3,6 +3,7 @@
  * An event as a sentence. Pure.
  */
 #include <gradwire/event.h>
+#include <gradwire/nodes.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -124,10 +125,10 @@ static void of_pipeline(const struct gw_event *e, char *out, size_t room)
         snprintf(out, room, ", waited for stage %" PRIu32, e->peer);
 }
 
-/* 1 for 62. */
+/* 1 for 318. */
 static unsigned controller(uint32_t node)
 {
-    return 63 - node;
+    return GW_NODES_MAX - 1 - node;
 }
 
 static void of_controllers(const struct gw_event *e, char *out, size_t room)

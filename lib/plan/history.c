@@ -276,7 +276,8 @@ enum gw_err gw__history_describe(const struct gw__index *index,
     while (begin + s.items < end && (finding->fault == GW_FAULT_INCOMPLETE ||
                                      s.item[s.items] <= finding->transfer))
         s.items++;
-    enum gw_err err = gw__sets_init(&s.sets, plan, index->start, gw__rows(plan), why);
+    enum gw_err err =
+        gw__sets_init(&s.sets, plan, index->start, gw__rows(plan), why);
     if (err)
         return err;
     s.wrong = calloc(s.sets.words, sizeof *s.wrong);

@@ -182,8 +182,8 @@ bool gw__sets_is_full(const struct gw__sets *sets, const struct gw_plan *plan,
                       unsigned rank, const uint64_t *set)
 {
     if (sets->start)
-        return memcmp(set, sets->start->full.words,
-                      sizeof sets->start->full) == 0;
+        return memcmp(set, sets->start->full.words, sizeof sets->start->full) ==
+               0;
     unsigned wanted = wanted_of(sets, plan, rank);
     if (gw__sets_count(sets, set) != wanted)
         return false;

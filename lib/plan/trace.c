@@ -51,7 +51,8 @@ enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
     if (!made)
         return gw_fail(why, GW_ENOMEM, "trace of a plan");
     made->plan = plan;
-    enum gw_err err = gw__sets_init(&made->sets, plan, NULL, (uint32_t)rows, why);
+    enum gw_err err =
+        gw__sets_init(&made->sets, plan, NULL, (uint32_t)rows, why);
     if (err) {
         free(made);
         return err;

@@ -103,8 +103,7 @@ enum gw_err gw__plan_verify_from(const struct gw_plan *plan,
                                  struct gw_verdict *verdict,
                                  struct gw_error *why)
 {
-    if (plan->ranks > GW__NODES_MAX ||
-        plan->collective != GW_ALLREDUCE) {
+    if (plan->ranks > GW__NODES_MAX || plan->collective != GW_ALLREDUCE) {
         *verdict = (struct gw_verdict){.fault = GW_FAULT_SHAPE};
         return gw_fail(why, GW_EINVAL,
                        "a plan with its own start must be an allreduce of at "

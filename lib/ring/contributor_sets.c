@@ -46,7 +46,7 @@ static enum gw_err check_incoming(const struct gw__contributor_sets *l,
 
 enum gw_err gw__contributor_sets_add(struct gw__contributor_sets *l,
                                      unsigned chunk,
-                                  const struct gw_nodes *incoming,
+                                     const struct gw_nodes *incoming,
                                      struct gw_error *why)
 {
     enum gw_err err = check_incoming(l, chunk, incoming, why);
@@ -61,7 +61,7 @@ enum gw_err gw__contributor_sets_add(struct gw__contributor_sets *l,
 
 enum gw_err gw__contributor_sets_replace(struct gw__contributor_sets *l,
                                          unsigned chunk,
-                                  const struct gw_nodes *incoming,
+                                         const struct gw_nodes *incoming,
                                          struct gw_error *why)
 {
     enum gw_err err = check_incoming(l, chunk, incoming, why);

@@ -51,7 +51,8 @@ gw__contributor_sets_add(struct gw__contributor_sets *sets, unsigned chunk,
 /* Before a value replaces the chunk. GW_EWRONG, GW_ECLOSED as above. */
 GW_MUST_CHECK enum gw_err
 gw__contributor_sets_replace(struct gw__contributor_sets *sets, unsigned chunk,
-                             const struct gw_nodes *incoming, struct gw_error *why);
+                             const struct gw_nodes *incoming,
+                             struct gw_error *why);
 bool gw__contributor_sets_final(const struct gw__contributor_sets *sets,
                                 unsigned chunk);
 bool gw__contributor_sets_complete(const struct gw__contributor_sets *sets);

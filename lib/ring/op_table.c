@@ -234,8 +234,7 @@ struct gw_nodes gw__op_table_contributors(const struct gw__op_table *ops,
                                           uint64_t op)
 {
     const struct gw__op_entry *entry = open_entry(ops, op);
-    return entry && entry->begun ? entry->sets.target
-                                 : (struct gw_nodes){{0}};
+    return entry && entry->begun ? entry->sets.target : (struct gw_nodes){{0}};
 }
 
 unsigned gw__op_table_initial_members(const struct gw__op_table *ops,

@@ -29,7 +29,8 @@ struct maker {
 static struct gw_nodes held(const struct maker *m, unsigned rank,
                             unsigned chunk)
 {
-    if (m->held && !gw__nodes_is_empty(m->held[(size_t)rank * m->c->chunks + chunk]))
+    if (m->held &&
+        !gw__nodes_is_empty(m->held[(size_t)rank * m->c->chunks + chunk]))
         return m->held[(size_t)rank * m->c->chunks + chunk];
     return gw__nodes_only(m->c->nodes[rank]);
 }

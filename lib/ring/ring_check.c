@@ -43,7 +43,8 @@ static unsigned most_common(const struct table *t, const struct gw_nodes *nodes)
 }
 
 static enum gw_err compare_calls(const struct table *t,
-                                 const struct gw_nodes *nodes, uint64_t op, struct gw_error *why)
+                                 const struct gw_nodes *nodes, uint64_t op,
+                                 struct gw_error *why)
 {
     unsigned common = most_common(t, nodes);
     char others[128] = "";
@@ -79,5 +80,6 @@ enum gw_err gw_ring_check(struct gw_ring *ring, struct gw_error *why)
                                       .op = GW_BOR,
                                       .tag = GW__RING_OWN_TAG};
     enum gw_err err = gw__ring_op(ring, &call, &result, why);
-    return err ? err : compare_calls(&all, &result.contributors, result.op, why);
+    return err ? err
+               : compare_calls(&all, &result.contributors, result.op, why);
 }

@@ -61,11 +61,10 @@ static enum gw_err begin_move(struct gw_ring *ring,
     if (err)
         return err;
     struct gw__contributor_sets *sets = gw__op_table_sets(&ring->ops, task->op);
-    ring->contributors =
-        (struct gw__contributors){.sets = sets->sets,
-                                  .own = ring->session.node,
-                                  .target = task->plan.target,
-                                  .recovers = task->recovers};
+    ring->contributors = (struct gw__contributors){.sets = sets->sets,
+                                                   .own = ring->session.node,
+                                                   .target = task->plan.target,
+                                                   .recovers = task->recovers};
     ring->moving = true;
     ring->report_requested = false;
     ring->checked_ns = gw_now_ns();
@@ -146,9 +145,9 @@ static unsigned count_lost(const struct gw__view *view,
     unsigned lost = 0;
     for (unsigned i = 0; i < result->initial_count; i++) {
         int rank = gw__view_rank(view, result->initial_members[i]);
-        lost += rank >= 0 && view->ring[rank].from_op <= result->op &&
-                !gw_nodes_has(&result->contributors,
-                              result->initial_members[i]);
+        lost +=
+            rank >= 0 && view->ring[rank].from_op <= result->op &&
+            !gw_nodes_has(&result->contributors, result->initial_members[i]);
     }
     return lost;
 }

@@ -166,7 +166,7 @@ struct gw_ring {
     struct gw__progress_report report,
         sent_report; /* now; last sent to the machine */
     uint64_t sent_report_ns;
-    bool joining; /* gw_ring_join has not returned */
+    bool joining;                     /* gw_ring_join has not returned */
     struct gw_nodes reported_joiners; /* joiners reported by an event */
 
     /* ---- under `state_lock` ---- */

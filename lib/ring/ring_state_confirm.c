@@ -126,7 +126,8 @@ void gw__confirm_query(struct gw_ring *ring)
     uint64_t now_ns = gw_now_ns();
     struct gw_nodes left =
         gw__state_validity_requests(&ring->validity, &ring->known, self(ring));
-    if (gw__nodes_is_empty(left) || !ring->member || now_ns < ring->confirm_sent_ns + again_ns)
+    if (gw__nodes_is_empty(left) || !ring->member ||
+        now_ns < ring->confirm_sent_ns + again_ns)
         return;
     ring->confirm_sent_ns = now_ns;
     size_t bytes = gw__state_transfer_encode(&message, out);

@@ -93,8 +93,7 @@ static bool first_op(const struct gw__view *view, struct gw__process self,
 }
 
 /* Members that took part in ops before that one. */
-static struct gw_nodes earlier_members(const struct gw__view *view,
-                                       uint64_t op)
+static struct gw_nodes earlier_members(const struct gw__view *view, uint64_t op)
 {
     struct gw_nodes nodes = {{0}};
     for (unsigned i = 0; i < view->ring_count; i++)
@@ -157,9 +156,9 @@ gw__state_validity_requests(const struct gw__state_validity *validity,
     if (gw__state_validity_is_empty(validity, view, self))
         return not_empty(validity, view, self);
     bool has_it = validity->copied && validity->copy.ops == from_op;
-    return has_it ? gw__nodes_minus(earlier_members(view, from_op),
-                                    validity->same)
-                  : none;
+    return has_it
+               ? gw__nodes_minus(earlier_members(view, from_op), validity->same)
+               : none;
 }
 
 bool gw__state_validity_is_empty(const struct gw__state_validity *validity,

@@ -101,8 +101,7 @@ void gw__sim_destroy(struct gw__sim **sim)
     if (!s)
         return;
     for (unsigned i = 0; s->nodes && i < s->node_count; i++) {
-        gw__state_destroy(s->nodes[i].state,
-                          s->nodes[i].kind->state_bytes);
+        gw__state_destroy(s->nodes[i].state, s->nodes[i].kind->state_bytes);
         gw__disk_fini(&s->nodes[i].disk);
     }
     gw__queue_fini(&s->queue);

@@ -49,8 +49,8 @@ struct gw__sim_options {
     const void *config;               /* payload of each START; not copied */
     size_t config_bytes;
     struct gw_nodes nodes_down; /* nodes that are down until a restart */
-    uint64_t start_spread_ns; /* the others start within this time */
-    uint64_t timer_late_ns;   /* maximum delay of a timer */
+    uint64_t start_spread_ns;   /* the others start within this time */
+    uint64_t timer_late_ns;     /* maximum delay of a timer */
     /* Messages to a node that crashes reach its next incarnation, as from a
      * sender's queue. Otherwise they are lost. */
     bool mail_survives;

@@ -36,8 +36,10 @@ static void add_effect(struct gw__link *link, const struct gw__fault *fault)
 
 static bool names(const struct gw__fault *fault, uint32_t from, uint32_t to)
 {
-    bool there = gw__nodes_has(&fault->nodes, from) && gw__nodes_has(&fault->to, to);
-    bool back = gw__nodes_has(&fault->nodes, to) && gw__nodes_has(&fault->to, from);
+    bool there =
+        gw__nodes_has(&fault->nodes, from) && gw__nodes_has(&fault->to, to);
+    bool back =
+        gw__nodes_has(&fault->nodes, to) && gw__nodes_has(&fault->to, from);
     return from != to && (there || (fault->both_ways && back));
 }
 

@@ -27,8 +27,7 @@ static void hash_input(struct gw__sim *sim, uint32_t node,
 {
     uint64_t what = (uint64_t)input->kind | (uint64_t)(node & 255) << 8 |
                     (uint64_t)(input->from & 255) << 16 |
-                    (uint64_t)input->timer << 24 |
-                    (uint64_t)(node >> 8) << 40 |
+                    (uint64_t)input->timer << 24 | (uint64_t)(node >> 8) << 40 |
                     (uint64_t)(input->from >> 8) << 48;
     uint64_t hash = gw__mix_words(sim->hash, sim->now_ns, input->incarnation);
     hash = gw__mix_words(hash, what, input->bytes);

@@ -14,8 +14,8 @@ enum { GW__PERSIST_MAX = 1 << 24 }; /* bytes of one value */
 
 struct gw__sim_node {
     const struct gw__machine_kind *kind;
-    void *state; /* of whole pages, so that a life begins with new ones */
-    uint64_t life;        /* number of starts */
+    void *state;   /* of whole pages, so that a life begins with new ones */
+    uint64_t life; /* number of starts */
     uint64_t incarnation; /* of the current life */
     bool up;
     bool paused;

@@ -22,8 +22,8 @@
 #ifndef GW__WIRE_H
 #define GW__WIRE_H
 
-#include <gradwire/base.h>
 #include <base/nodes.h>
+#include <gradwire/base.h>
 #include <gradwire/wire.h>
 
 enum {
@@ -60,8 +60,7 @@ struct gw__header {
     struct gw_nodes contributors; /* elastic calls: whose data it has */
     uint64_t sent_ns; /* send time, if link profiles may apply; or 0 */
 };
-_Static_assert(sizeof(struct gw__header) ==
-                   56 + sizeof(struct gw_nodes),
+_Static_assert(sizeof(struct gw__header) == 56 + sizeof(struct gw_nodes),
                "header has no holes");
 
 /* Is it the header of the slice that `expected` describes? The contributors and

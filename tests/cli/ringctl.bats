@@ -525,13 +525,13 @@ cut_short() {
         <<<"$output"
     dead=$(json peer <<<"$(grep -m 1 '"failure"' rec.jsonl)")
     leader=$(json rank <<<"$(grep '"leader"' rec.jsonl | tail -n 1)")
-    [ "$dead" -gt 60 ] && [ "$leader" -gt 60 ] && [ "$dead" != "$leader" ]
+    [ "$dead" -gt 316 ] && [ "$leader" -gt 316 ] && [ "$dead" != "$leader" ]
     [ "$(grep -c "\"vote\".*\"peer\":$leader," rec.jsonl)" -ge 2 ]
     grep -q '"lease","rank":'"$leader" rec.jsonl
     grep -q '"route","rank":'"$leader" rec.jsonl
     run -0 "$BUILD/ringtop" --from rec.jsonl --batch --page controllers --size 90x24
-    [[ $output = *"controllers: c$((63 - leader)) leads"* ]]
-    [[ $output = *"controller $((63 - dead)) has ended"* ]]
+    [[ $output = *"controllers: c$((319 - leader)) leads"* ]]
+    [[ $output = *"controller $((319 - dead)) has ended"* ]]
 }
 
 # Each push and pull, its answer, and both in the view of the recording.

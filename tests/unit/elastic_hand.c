@@ -54,8 +54,7 @@ void hand_send(struct elastic_ring *ring, const struct share *s, unsigned from,
                                 .step = slice->step,
                                 .slice = slice->slice,
                                 .bytes = slice->bytes,
-                                .contributors =
-                                    node_set(slice->contributors)};
+                                .contributors = node_set(slice->contributors)};
     gw__call_sign(&s->call, ring->size, 0, &header.call);
     header.call.collective = GW__SHARED;
     header.call.plan = gw_plan_hash(s->program->plan);

@@ -194,26 +194,23 @@ void share_plan(struct share *s, const struct elastic_ring *ring, unsigned rank,
          &why);
     memcpy(s->sets, sets, plan->chunks * sizeof *sets);
     s->contributors = (struct gw__contributors){
-        .sets = s->sets,
-        .own = ring->nodes[rank],
-        .target = node_set(target)};
+        .sets = s->sets, .own = ring->nodes[rank], .target = node_set(target)};
 }
 
 void share_plan_clean(struct share *shares, const struct elastic_ring *ring)
 {
-    const struct gw__recovery_case clean = {.ranks = ring->size,
-                                            .nodes = ring->nodes,
-                                            .chunks = ring->size,
-                                            .target = node_set(
-                                                ring_all_members(ring)),
-                                            .initial_count = ring->size,
-                                            .initial_members = ring->nodes};
+    const struct gw__recovery_case clean = {
+        .ranks = ring->size,
+        .nodes = ring->nodes,
+        .chunks = ring->size,
+        .target = node_set(ring_all_members(ring)),
+        .initial_count = ring->size,
+        .initial_members = ring->nodes};
     struct gw__recovery recovery;
     struct gw_error why = {0};
     must(gw__recovery_make(&clean, &recovery, &why), "planning", &why);
     for (unsigned r = 0; r < ring->size; r++)
-        share_plan(&shares[r], ring, r, recovery.plan,
-                   ring_all_members(ring),
+        share_plan(&shares[r], ring, r, recovery.plan, ring_all_members(ring),
                    recovery.sets + (size_t)r * clean.chunks);
     gw__recovery_fini(&recovery);
 }
@@ -269,8 +266,8 @@ void share_check(const struct share *s, const struct elastic_ring *ring,
         gw_plan_extent(plan, c, s->call.count, sizeof *out, &offset, &length);
         if (node_bits(s->sets[c]) != ring_bit(ring, rank))
             share_expect(out + offset, length,
-                         share_digits(node_bits(s->sets[c])), what,
-                         node, (int)c);
+                         share_digits(node_bits(s->sets[c])), what, node,
+                         (int)c);
     }
 }
 
@@ -280,8 +277,8 @@ void share_report(const struct share *s, const struct gw__places *places,
     struct gw__held_chunk held[RING_CHUNKS_MOST] = {{.final = false}};
     unsigned chunks = s->program->plan->chunks;
     for (unsigned c = 0; c < chunks; c++) {
-        bool bare = gw__nodes_equal(s->sets[c],
-                                    gw__nodes_only(s->contributors.own));
+        bool bare =
+            gw__nodes_equal(s->sets[c], gw__nodes_only(s->contributors.own));
         held[c].final = gw__nodes_equal(s->sets[c], s->contributors.target);
         if (!bare || held[c].final)
             held[c].set = s->sets[c];

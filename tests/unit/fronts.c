@@ -187,8 +187,8 @@ void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
                   uint64_t reports)
 {
     uint8_t out[64];
-    const struct gw__hello hello = {who.incarnation, index,
-                                    node_set(reports), fronts.now_ns};
+    const struct gw__hello hello = {who.incarnation, index, node_set(reports),
+                                    fronts.now_ns};
     size_t bytes = gw__hello_encode(&hello, out, sizeof out);
     send(front, who, out, bytes);
 }

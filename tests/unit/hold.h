@@ -31,8 +31,8 @@ hold_before(const struct gw__registry *registry, uint64_t set0, uint64_t set1,
     uint64_t sets[GW__REPORT_CHUNKS_MAX], each = 0;
     uint16_t places[GW__NODES_MAX];
     unsigned nodes[GW__NODES_MAX], count;
-    count = gw__ring_places(flush->before, flush->before_count, UINT64_MAX,
-                            places);
+    count =
+        gw__ring_places(flush->before, flush->before_count, UINT64_MAX, places);
     for (unsigned i = 0; i < count; i++) {
         nodes[i] = places[i];
         sets[i] = i == 0 ? set0 : set1;

@@ -2,8 +2,8 @@
  *
  * A process of the members; see ring_members.h.
  */
-#include "ring_members.h"
 #include "node_bits.h"
+#include "ring_members.h"
 
 #include <ring/ring_parts.h>
 

@@ -4,8 +4,8 @@
  * a bug does not, and the schedule after shrinking has only the few faults that
  * the bug needs.
  */
-#include "sim_samples.h"
 #include "node_bits.h"
+#include "sim_samples.h"
 
 #include <check.h>
 #include <stdlib.h>

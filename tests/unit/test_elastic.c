@@ -156,8 +156,8 @@ static void survivors_begin(struct elastic_ring *ring, struct share *shares,
             size_t offset, length;
             gw_plan_extent(simring.recovery.plan, c, count, sizeof *out,
                            &offset, &length);
-            bool bare = gw__nodes_equal(
-                s->sets[c], gw__nodes_only(s->contributors.own));
+            bool bare = gw__nodes_equal(s->sets[c],
+                                        gw__nodes_only(s->contributors.own));
             for (size_t i = offset; i < offset + length; i++) {
                 in[i] = (int64_t)1 << 2 * simring.survivors[rank];
                 out[i] = bare ? -1 : (int64_t)m->digits[c];

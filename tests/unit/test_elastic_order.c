@@ -122,7 +122,8 @@ START_TEST(links_have_profiles)
     ck_assert_uint_ge(gw_now_ns() - begin_ns, 10000000);
     for (unsigned r = 0; r < 3; r++) {
         ck_assert_int_eq(shares[r].err, GW_OK);
-        ck_assert_uint_eq(node_bits(shares[r].sets[r]), ring_all_members(&ring));
+        ck_assert_uint_eq(node_bits(shares[r].sets[r]),
+                          ring_all_members(&ring));
         share_check(&shares[r], &ring, r, ring.wire);
     }
     hand_leave(&ring, shares);

@@ -139,8 +139,8 @@ static void continue_op(struct story *s, const struct gw__recovery *recovery,
         const struct gw_nodes *start =
             recovery->sets + (size_t)r * recovery->plan->chunks;
         for (unsigned c = 0; c < recovery->plan->chunks; c++)
-            ck_assert(gw__nodes_equal(start[c], gw__nodes_only(
-                                                    share->contributors.own)) ||
+            ck_assert(gw__nodes_equal(
+                          start[c], gw__nodes_only(share->contributors.own)) ||
                       gw__nodes_equal(start[c], share->sets[c]));
         share_plan(share, &s->ring, r, recovery->plan, target, start);
     }
@@ -183,11 +183,10 @@ static unsigned live_through(struct story *s, unsigned size, size_t count)
     for (unsigned r = 0; r < s->ring.size; r++) {
         struct share *share = &s->shares[r];
         for (unsigned c = 0; c < s->initial_count; c++)
-            ck_assert_msg(gw__nodes_equal(share->sets[c],
-                                          share->contributors.target),
-                          "%s: node %u, chunk %u has %#llx", s->what,
-                          s->ring.nodes[r], c,
-                          (unsigned long long)node_bits(share->sets[c]));
+            ck_assert_msg(
+                gw__nodes_equal(share->sets[c], share->contributors.target),
+                "%s: node %u, chunk %u has %#llx", s->what, s->ring.nodes[r], c,
+                (unsigned long long)node_bits(share->sets[c]));
         ck_assert(gw__nodes_equal(share->contributors.target,
                                   s->shares[0].contributors.target));
         share_fini(share, s->shared);
@@ -246,7 +245,8 @@ START_TEST(a_stopped_call_goes_on)
     ck_assert_uint_gt(tripwire.left, 4); /* it went below 0 */
     for (unsigned r = 0; r < ring.size; r++) {
         ck_assert_int_eq(shares[r].err, GW_OK);
-        ck_assert_uint_eq(node_bits(shares[r].sets[0]), ring_all_members(&ring));
+        ck_assert_uint_eq(node_bits(shares[r].sets[0]),
+                          ring_all_members(&ring));
         share_check(&shares[r], &ring, r, ring.wire);
         share_fini(&shares[r], true);
     }

@@ -171,8 +171,8 @@ START_TEST(senseless_calls_are_refused)
             "the operation needs an input buffer separate from the output",
         [NOT_ALLREDUCE] = "need an all-reduce",
         [OTHER_RANK] = "seen from rank 1",
-        [NO_SET] = "chunk 1: the initial set 0",
-        [BEYOND] = "chunk 0: the initial set 0x",
+        [NO_SET] = "chunk 1: the initial set must not be empty",
+        [BEYOND] = "chunk 0: the initial set must not be empty",
     };
     struct elastic_ring ring = ring_of("shm", 2);
     struct share shares[RING_MOST];
@@ -215,7 +215,8 @@ START_TEST(impossible_member_sets)
         unsigned nodes[2];
         const char *text;
     } member_sets[] = {
-        {{3, 64}, "rank 1: node number 64 is out of range or used twice"},
+        {{3, GW__NODES_MAX},
+         "rank 1: node number 320 is out of range or used twice"},
         {{3, 3}, "rank 1: node number 3 is out of range or used twice"}};
     _Atomic bool stop = false;
     for (unsigned i = 0; i < 2; i++) {

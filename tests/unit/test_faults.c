@@ -69,15 +69,19 @@ START_TEST(each_fault_is_read_as_it_is_meant)
     const struct gw__fault *f = faults.items;
     ck_assert_uint_eq(faults.count, 8);
     ck_assert(f[0].kind == GW__CRASH && f[0].at_ns == 12 * MS &&
-              node_bits(f[0].nodes) == 4 && f[0].after == GW__AT_ONCE && !f[0].for_ns);
-    ck_assert(node_bits(f[1].nodes) == 5 && f[1].after == 3 && f[1].for_ns == 1500000);
-    ck_assert(f[2].kind == GW__CUT && f[2].at_ns == 0 && node_bits(f[2].nodes) == 1 &&
-              node_bits(f[2].to) == 2 && !f[2].both_ways && f[2].for_ns == 50 * MS);
-    ck_assert(f[3].at_ns == 30000 && node_bits(f[3].nodes) == 3 && node_bits(f[3].to) == 12 &&
-              f[3].both_ways);
-    ck_assert(f[4].kind == GW__DROP && gw__nodes_equal(f[4].to, GW__ALL_NODES) &&
-              f[4].chance == 100000);
-    ck_assert(f[5].kind == GW__DELAY && gw__nodes_equal(f[5].nodes, GW__ALL_NODES) &&
+              node_bits(f[0].nodes) == 4 && f[0].after == GW__AT_ONCE &&
+              !f[0].for_ns);
+    ck_assert(node_bits(f[1].nodes) == 5 && f[1].after == 3 &&
+              f[1].for_ns == 1500000);
+    ck_assert(f[2].kind == GW__CUT && f[2].at_ns == 0 &&
+              node_bits(f[2].nodes) == 1 && node_bits(f[2].to) == 2 &&
+              !f[2].both_ways && f[2].for_ns == 50 * MS);
+    ck_assert(f[3].at_ns == 30000 && node_bits(f[3].nodes) == 3 &&
+              node_bits(f[3].to) == 12 && f[3].both_ways);
+    ck_assert(f[4].kind == GW__DROP &&
+              gw__nodes_equal(f[4].to, GW__ALL_NODES) && f[4].chance == 100000);
+    ck_assert(f[5].kind == GW__DELAY &&
+              gw__nodes_equal(f[5].nodes, GW__ALL_NODES) &&
               f[5].least_ns == 5 * MS && f[5].most_ns == 20 * MS);
     ck_assert(f[6].kind == GW__CLOCK && f[6].ppm == -2000);
     ck_assert(f[7].kind == GW__HEAL);

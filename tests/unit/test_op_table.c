@@ -128,7 +128,8 @@ START_TEST(an_op_is_begun_done_and_over)
                       7); /* still open */
     gw__op_table_done(&op_table, 1);
     gw__op_table_begin(&op_table);
-    ck_assert_uint_eq(node_bits(gw__op_table_contributors(&op_table, 0)), 0); /* over */
+    ck_assert_uint_eq(node_bits(gw__op_table_contributors(&op_table, 0)),
+                      0); /* over */
 }
 END_TEST
 
@@ -163,10 +164,9 @@ START_TEST(a_report_has_the_newest_result_and_the_current_op)
     ck_assert_uint_eq(report.op_count, 1);
     ck_assert(held(&report, 4, 2).final);
     gw__op_table_begin(&op_table);
-    ck_assert_int_eq(
-        gw__contributor_sets_add(gw__op_table_sets(&op_table, 5), 1,
-                                 &(struct gw_nodes){{4}}, NULL),
-        GW_OK);
+    ck_assert_int_eq(gw__contributor_sets_add(gw__op_table_sets(&op_table, 5),
+                                              1, &(struct gw_nodes){{4}}, NULL),
+                     GW_OK);
     gw__op_table_freeze(&op_table);
     gw__op_table_report(&op_table, &report);
     ck_assert_uint_eq(report.low_watermark, 4);

@@ -22,9 +22,8 @@ static enum gw_err verify(const char *steps, uint64_t at0, uint64_t at1,
     snprintf(text, sizeof text, "allreduce ranks=2 chunks=1\n%s", steps);
     ck_assert_msg(!gw_plan_parse(text, strlen(text), "t", 0, &plan, &why), "%s",
                   why.text);
-    const struct gw__start start = {.sets = (struct gw_nodes[]){{{at0}},
-                                                                {{at1}}},
-                                    .full = {{full}}};
+    const struct gw__start start = {
+        .sets = (struct gw_nodes[]){{{at0}}, {{at1}}}, .full = {{full}}};
     enum gw_err err = gw__plan_verify_from(plan, &start, 0, &verdict, NULL);
     gw_plan_destroy(&plan);
     return err;

@@ -347,18 +347,22 @@ START_TEST(a_partition_is_healed_and_delays_stay)
     pair_ring_of(4);
     pair_apply((struct gw__command){
         .kind = GW__CMD_LINK, .link = {0, 2, GW__LINK_DELAY, {9, 0, 0, 0, 0}}});
-    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{12}}}});
+    pair_apply(
+        (struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{12}}}});
     pair_expect_text("links taken down: 8");
     ck_assert(pair.first->links[0][2].down && pair.first->links[3][1].down);
     ck_assert(!pair.first->links[0][1].down && !pair.first->links[2][3].down);
     pair_apply((struct gw__command){.kind = GW__CMD_HEAL});
     pair_expect_text("links taken up: 8");
     ck_assert_uint_eq(pair.first->links[0][2].delay_us, 9);
-    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{6}}}});
+    pair_apply(
+        (struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{6}}}});
     pair_expect_text("node 1 is on both sides");
-    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{0}}}});
+    pair_apply(
+        (struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{0}}}});
     pair_expect_text("a cut needs nodes on both sides");
-    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {{{1}}, {{1 << 20}}}});
+    pair_apply(
+        (struct gw__command){.kind = GW__CMD_CUT, .cut = {{{1}}, {{1 << 20}}}});
     pair_expect_text("node 20 does not exist");
 }
 END_TEST

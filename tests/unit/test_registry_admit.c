@@ -129,8 +129,7 @@ END_TEST
 /* An order with a repeated or invalid node. */
 START_TEST(an_order_is_a_permutation)
 {
-    static const struct gw__order wrong[] = {{2, {1, 1}},
-                                            {1, {GW__NODES_MAX}}};
+    static const struct gw__order wrong[] = {{2, {1, 1}}, {1, {GW__NODES_MAX}}};
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         uint8_t bytes[256];
         struct gw_error why;

@@ -131,9 +131,9 @@ static struct gw__command full(enum gw__command_kind kind)
     case GW__CMD_REPORT:
         c.flush.report.op_count = GW__REPORT_OPS_MAX;
         for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++)
-            c.flush.report.ops[i] =
-                hold(&(const struct gw__places){4, (const unsigned[]){0, 1, 2, 3}},
-                     (const uint64_t[]){0, 0, 0, 9}, 8);
+            c.flush.report.ops[i] = hold(
+                &(const struct gw__places){4, (const unsigned[]){0, 1, 2, 3}},
+                (const uint64_t[]){0, 0, 0, 9}, 8);
         break;
     default:
         break;

@@ -290,23 +290,34 @@ START_TEST(contributor_sets_count_each_once)
 {
     struct gw__contributor_sets l;
     struct gw_error why;
-    gw__contributor_sets_begin(&l, 12, 3, 2, &(struct gw_nodes){{0x3c}}); /* nodes 2 to 5 */
-    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x14}}, &why), GW_OK);
-    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x34}}, &why), GW_EWRONG);
+    gw__contributor_sets_begin(&l, 12, 3, 2,
+                               &(struct gw_nodes){{0x3c}}); /* nodes 2 to 5 */
+    ck_assert_int_eq(
+        gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x14}}, &why),
+        GW_OK);
+    ck_assert_int_eq(
+        gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x34}}, &why),
+        GW_EWRONG);
     ck_assert_str_eq(why.text,
                      "op 12, chunk 1: node 2, 4 would be counted twice");
-    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x42}}, &why), GW_EWRONG);
+    ck_assert_int_eq(
+        gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x42}}, &why),
+        GW_EWRONG);
     ck_assert_str_eq(why.text, "op 12, chunk 1: node 1, 6 must not be counted");
-    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, &(struct gw_nodes){{0x7c}}, &why),
-                     GW_EWRONG);
+    ck_assert_int_eq(
+        gw__contributor_sets_replace(&l, 0, &(struct gw_nodes){{0x7c}}, &why),
+        GW_EWRONG);
     ck_assert_uint_eq(node_bits(l.sets[1]), 0x1c);
     ck_assert(!gw__contributor_sets_final(&l, 1));
-    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x20}}, &why), GW_OK);
+    ck_assert_int_eq(
+        gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x20}}, &why),
+        GW_OK);
     ck_assert(gw__contributor_sets_final(&l, 1) &&
               !gw__contributor_sets_complete(&l));
     gw__contributor_sets_freeze(&l);
-    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, &(struct gw_nodes){{0x3c}}, &why),
-                     GW_ECLOSED);
+    ck_assert_int_eq(
+        gw__contributor_sets_replace(&l, 0, &(struct gw_nodes){{0x3c}}, &why),
+        GW_ECLOSED);
     ck_assert_str_eq(why.text, "op 12 waits for a decision");
     const struct gw__places places = {4, (const unsigned[]){2, 3, 4, 5}};
     struct gw__holdings held;
@@ -320,8 +331,12 @@ START_TEST(contributor_sets_count_each_once)
     const struct gw_nodes target = node_set(0x18);
     const struct gw_nodes start[2] = {{{8}}, {{8}}};
     gw__contributor_sets_retarget(&l, &target, start);
-    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, &(struct gw_nodes){{0x18}}, &why), GW_OK);
-    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x10}}, &why), GW_OK);
+    ck_assert_int_eq(
+        gw__contributor_sets_replace(&l, 0, &(struct gw_nodes){{0x18}}, &why),
+        GW_OK);
+    ck_assert_int_eq(
+        gw__contributor_sets_add(&l, 1, &(struct gw_nodes){{0x10}}, &why),
+        GW_OK);
     ck_assert(gw__contributor_sets_complete(&l));
 }
 END_TEST

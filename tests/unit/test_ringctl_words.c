@@ -57,8 +57,10 @@ START_TEST(roles_have_ranges_of_numbers)
     ck_assert_int_eq(target_number((struct target){ROLE_WORKER, 3}), 3);
     ck_assert_int_eq(target_number((struct target){ROLE_SERVER, 0}), 32);
     ck_assert_int_eq(target_number((struct target){ROLE_SERVER, 23}), 55);
-    ck_assert_int_eq(target_number((struct target){ROLE_CONTROLLER, 0}), 63);
-    ck_assert_int_eq(target_number((struct target){ROLE_CONTROLLER, 4}), 59);
+    ck_assert_int_eq(target_number((struct target){ROLE_CONTROLLER, 0}),
+                     GW_RING_CONTROLLER);
+    ck_assert_int_eq(target_number((struct target){ROLE_CONTROLLER, 4}),
+                     GW_RING_CONTROLLER - 4);
 }
 END_TEST
 
@@ -315,11 +317,14 @@ START_TEST(events_of_servers_have_sentences)
          "node 1 pushes to 33: slot 5, message 7"},
         {{.kind = GW_EV_REPLY, .rank = 1, .peer = 33, .op = 7},
          "node 1 received the reply of 33 to message 7"},
-        {{.kind = GW_EV_LEADER, .rank = 62, .value = 4},
+        {{.kind = GW_EV_LEADER, .rank = GW_RING_CONTROLLER - 1, .value = 4},
          "controller 1 leads in term 4"},
-        {{.kind = GW_EV_VOTE, .rank = 61, .peer = 62, .value = 4},
+        {{.kind = GW_EV_VOTE,
+          .rank = GW_RING_CONTROLLER - 2,
+          .peer = GW_RING_CONTROLLER - 1,
+          .value = 4},
          "controller 2 votes for controller 1 in term 4"},
-        {{.kind = GW_EV_LEASE, .rank = 62, .peer = 33},
+        {{.kind = GW_EV_LEASE, .rank = GW_RING_CONTROLLER - 1, .peer = 33},
          "node 33 no longer has a lease"},
         {{.kind = GW_EV_ROUTE, .peer = GW_NONE, .chunk = 5},
          "slot 5 has no primary"},

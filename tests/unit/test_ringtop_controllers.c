@@ -10,7 +10,11 @@
 
 Suite *suite_ringtop_controllers(void);
 
-enum { C0 = 63, C1 = 62, C2 = 61 };
+enum {
+    C0 = GW_RING_CONTROLLER,
+    C1 = GW_RING_CONTROLLER - 1,
+    C2 = GW_RING_CONTROLLER - 2
+};
 
 static void vote(unsigned who, unsigned whom, int64_t term)
 {

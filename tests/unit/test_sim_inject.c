@@ -394,8 +394,8 @@ END_TEST
 START_TEST(notice_of_a_death_may_be_lost)
 {
     struct sim_stage *s =
-        stage_new(2, &(struct gw__sim_options){
-                         .observers = {[1] = {{15}}}, .died_lost = 0.5});
+        stage_new(2, &(struct gw__sim_options){.observers = {[1] = {{15}}},
+                                               .died_lost = 0.5});
     for (unsigned i = 1; i <= 400; i++) {
         struct gw__fault restart = {
             .kind = GW__RESTART, .at_ns = i * MS, .nodes = {{1 << 1}}};

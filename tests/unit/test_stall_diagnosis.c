@@ -2,8 +2,8 @@
  *
  * The root cause of a chain of waits, and the graph of observers.
  */
-#include <cluster/controller/stall_diagnosis.h>
 #include "node_bits.h"
+#include <cluster/controller/stall_diagnosis.h>
 
 #include <cluster/detector/observers.h>
 
@@ -93,7 +93,8 @@ START_TEST(a_cycle_has_no_root)
 {
     at[0].waits_for = 2; /* 0 > 2 > 1 > 0; 3 and 4 depend on it */
     for (unsigned i = 0; i < NODES; i++) {
-        struct gw__stall_diagnosis found = gw__stall_diagnosis_find(at, &none, i);
+        struct gw__stall_diagnosis found =
+            gw__stall_diagnosis_find(at, &none, i);
         ck_assert_int_eq(found.lag, GW__LAG_CYCLE);
         ck_assert_uint_eq(node_bits(found.cycle), 7);
     }
@@ -182,8 +183,7 @@ START_TEST(each_is_observed_by_two_neighbours_and_one_other)
                           gw__nodes_has(&of, (i + p - 1) % p));
             for (unsigned j = 0; j < p; j++) {
                 observed = gw__observers_observed(&o, j);
-                ck_assert(gw__nodes_has(&of, j) ==
-                          gw__nodes_has(&observed, i));
+                ck_assert(gw__nodes_has(&of, j) == gw__nodes_has(&observed, i));
             }
         }
         ck_assert_msg(diameter(&o) <= 7, "epoch %d, p %u: %u hops", _i, p,

@@ -60,11 +60,11 @@ START_TEST(all_earlier_members_must_have_the_same)
 {
     const struct gw__view view = ring_of(0x1f, EPOCH);
     struct gw__state_validity validity = copied(FROM);
-    ck_assert_uint_eq(node_bits(gw__state_validity_requests(&validity, &view, life(2))),
-                      3);
+    ck_assert_uint_eq(
+        node_bits(gw__state_validity_requests(&validity, &view, life(2))), 3);
     ck_assert(gw__state_validity_compare(&validity, 0, FROM, DIGEST));
-    ck_assert_uint_eq(node_bits(gw__state_validity_requests(&validity, &view, life(2))),
-                      2);
+    ck_assert_uint_eq(
+        node_bits(gw__state_validity_requests(&validity, &view, life(2))), 2);
     ck_assert(gw__state_validity_compare(&validity, 1, FROM - 1,
                                          5)); /* not there yet */
     ck_assert_int_eq(gw__state_validity_status(&validity, &view, life(2)),
@@ -76,8 +76,8 @@ START_TEST(all_earlier_members_must_have_the_same)
     /* A copy that is one op old does not need confirmation, and a node without
      * a place in the ring has none to ask. */
     validity = copied(FROM - 1);
-    ck_assert_uint_eq(node_bits(gw__state_validity_requests(&validity, &view, life(2))),
-                      0);
+    ck_assert_uint_eq(
+        node_bits(gw__state_validity_requests(&validity, &view, life(2))), 0);
     ck_assert_int_eq(gw__state_validity_status(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_UNKNOWN);
     ck_assert_int_eq(gw__state_validity_status(&validity, &view, life(9)),
@@ -96,10 +96,11 @@ START_TEST(what_earlier_members_leave_is_valid)
                      GW__STATE_VALIDITY_CONFIRMED);
     ck_assert(!gw__state_validity_is_empty(&whole, &view, life(2)));
     ck_assert(gw__state_validity_is_empty(&behind, &view, life(3)));
-    ck_assert_uint_eq(node_bits(gw__state_validity_requests(&behind, &view, life(3))),
-                      0x14);
+    ck_assert_uint_eq(
+        node_bits(gw__state_validity_requests(&behind, &view, life(3))), 0x14);
     gw__state_validity_peer_empty(&behind, 4, EPOCH + 2);
-    ck_assert_uint_eq(node_bits(gw__state_validity_requests(&behind, &view, life(3))), 4);
+    ck_assert_uint_eq(
+        node_bits(gw__state_validity_requests(&behind, &view, life(3))), 4);
     ck_assert_int_eq(gw__state_validity_status(&behind, &view, life(3)),
                      GW__STATE_VALIDITY_UNKNOWN);
 }
@@ -143,7 +144,8 @@ START_TEST(the_position_of_an_earlier_life_is_not_ours)
                      GW__STATE_VALIDITY_LOST);
     ck_assert_int_eq(gw__state_validity_status(&validity, &view, again),
                      GW__STATE_VALIDITY_UNKNOWN);
-    ck_assert_uint_eq(node_bits(gw__state_validity_requests(&validity, &view, again)), 0);
+    ck_assert_uint_eq(
+        node_bits(gw__state_validity_requests(&validity, &view, again)), 0);
     ck_assert(!gw__state_validity_is_empty(&validity, &view, again));
 }
 END_TEST
@@ -153,8 +155,10 @@ END_TEST
 START_TEST(what_was_decided_otherwise_is_void)
 {
     const struct gw__view view = ring_of(0x1c, EPOCH + 2);
-    struct gw__decision decision = {
-        .epoch = EPOCH, .op = FROM - 1, .fate = GW__EXCLUDE, .contributors = {{2}}};
+    struct gw__decision decision = {.epoch = EPOCH,
+                                    .op = FROM - 1,
+                                    .fate = GW__EXCLUDE,
+                                    .contributors = {{2}}};
     struct gw__state_validity validity = copied(FROM);
     ck_assert(!gw__state_validity_decided(&validity, &decision, 1));
     ck_assert(gw__state_validity_is_empty(&validity, &view, life(2)));

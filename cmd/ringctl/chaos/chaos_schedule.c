@@ -151,10 +151,9 @@ static enum gw_err strike_nodes(const struct schedule *s,
     enum gw_err code = GW_OK;
     for (unsigned n = gw__nodes_next(nodes, 0); n < GW__NODES_MAX && !code;
          n = gw__nodes_next(nodes, n + 1))
-            code = strike_node(
-                s, edge->ends ? verbs[f->kind].ends : verbs[f->kind].begins,
-                edge->ends ? verbs[f->kind].end : verbs[f->kind].begin, n, f,
-                why);
+        code = strike_node(
+            s, edge->ends ? verbs[f->kind].ends : verbs[f->kind].begins,
+            edge->ends ? verbs[f->kind].end : verbs[f->kind].begin, n, f, why);
     return code;
 }
 

@@ -67,12 +67,11 @@ static enum gw_err blame(struct work *work, const struct gw_ring_result *result,
             times = digit;
         }
     }
-    return gw_fail(why, GW_EWRONG,
-                   "op %llu, element %zu: node %u counts %u times, and %s",
-                   (unsigned long long)result->op, element, wrong, times,
-                   gw_nodes_has(&result->contributors, wrong)
-                       ? "is a contributor"
-                       : "is not a contributor");
+    return gw_fail(
+        why, GW_EWRONG, "op %llu, element %zu: node %u counts %u times, and %s",
+        (unsigned long long)result->op, element, wrong, times,
+        gw_nodes_has(&result->contributors, wrong) ? "is a contributor"
+                                                   : "is not a contributor");
 }
 
 enum gw_err work_evaluate(struct work *work,

@@ -13,7 +13,7 @@
 
 enum {
     RUN_RANKS_MAX = GW_RING_MEMBERS_MAX, /* of a ring */
-    RUN_WORKERS_MAX = 32, /* of parameter servers */
+    RUN_WORKERS_MAX = 32,                /* of parameter servers */
     RUN_SERVERS_MAX = 24,
     RUN_CONTROLLERS_MAX = 5,
     RUN_SETTINGS_MAX = 512 /* with the end */

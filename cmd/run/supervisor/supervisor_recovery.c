@@ -123,8 +123,7 @@ static void begin_recovery(struct run *run, const struct gw_nodes *nodes,
 {
     struct recovery *recovery = newest(run);
     bool goes_on = recovery && !recovery->decided;
-    const struct child *first =
-        child_of_node(run, gw__nodes_next(nodes, 0));
+    const struct child *first = child_of_node(run, gw__nodes_next(nodes, 0));
     if (!first)
         return;
     if (!goes_on) {

@@ -91,8 +91,7 @@ static bool goes_on(const struct run *run, const struct recovery *r)
     bool lost_worker = !gw__nodes_within(r->nodes, servers);
     bool worked = run->work.kind == WORK_NONE || run->clock.done ||
                   run->clock.work_items > r->items;
-    return (!lost_server || ps_members_serves(run)) &&
-           (!lost_worker || worked);
+    return (!lost_server || ps_members_serves(run)) && (!lost_worker || worked);
 }
 
 void resumed_check(struct run *run)

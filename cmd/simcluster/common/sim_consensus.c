@@ -221,8 +221,7 @@ static void append_entry(struct sim_consensus *a, const void *data,
                          size_t bytes)
 {
     uint8_t answer[GW__ANSWER_BYTES_MAX];
-    uint8_t *copy =
-        a->count < SIM_CONSENSUS_ENTRIES ? malloc(bytes + 1) : NULL;
+    uint8_t *copy = a->count < SIM_CONSENSUS_ENTRIES ? malloc(bytes + 1) : NULL;
     if (!copy) {
         gw__sim_fail(a->sim, "the log has more than %d entries",
                      SIM_CONSENSUS_ENTRIES);

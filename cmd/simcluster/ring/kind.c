@@ -173,8 +173,8 @@ static void put_wrong(struct row *row, const struct measures *m)
 {
     static char has[SET_TEXT], wants[SET_TEXT];
     const struct wrong *wrong = &m->wrong;
-    put_number(row,
-               m->found && wrong->counted > gw__nodes_has(&wrong->wants, wrong->who));
+    put_number(row, m->found && wrong->counted >
+                                    gw__nodes_has(&wrong->wants, wrong->who));
     put_number(row, wrong->node);
     put_number(row, wrong->op);
     put_number(row, wrong->chunk);

@@ -29,13 +29,13 @@ static struct amount value_add(struct amount a, struct amount b)
 {
     struct gw_nodes two = gw__nodes_and(a.low, b.low);
     struct gw_nodes odd = gw__nodes_minus(gw__nodes_or(a.low, b.low), two);
-    struct gw_nodes four = gw__nodes_or(
-        gw__nodes_and(a.high, b.high),
-        gw__nodes_and(two, gw__nodes_or(a.high, b.high)));
-    return (struct amount){
-        .low = gw__nodes_or(odd, four),
-        .high = gw__nodes_or(two, gw__nodes_or(a.high, b.high)),
-        .sum = a.sum + b.sum};
+    struct gw_nodes four =
+        gw__nodes_or(gw__nodes_and(a.high, b.high),
+                     gw__nodes_and(two, gw__nodes_or(a.high, b.high)));
+    return (struct amount){.low = gw__nodes_or(odd, four),
+                           .high =
+                               gw__nodes_or(two, gw__nodes_or(a.high, b.high)),
+                           .sum = a.sum + b.sum};
 }
 
 struct data {
@@ -70,8 +70,8 @@ static void add_send(struct run *run, unsigned to, unsigned chunk,
                           .chunk = (uint16_t)chunk,
                           .step = (uint16_t)step,
                           .received = run->received[chunk]};
-    for (const struct sending *e = run->sends;
-         run->sent[chunk] > 0 && e < s; e++)
+    for (const struct sending *e = run->sends; run->sent[chunk] > 0 && e < s;
+         e++)
         if (e->to == to && e->chunk == chunk)
             s->turn++;
     run->sent[chunk]++;
@@ -290,8 +290,9 @@ static void apply_data(struct sim_node *node, struct run *run,
     struct gw__contributor_sets *sets = gw__op_table_sets(&node->ops, run->op);
     struct gw_error why;
     enum gw_err err =
-        r->adds ? gw__contributor_sets_add(sets, r->chunk, &data->set, &why)
-                : gw__contributor_sets_replace(sets, r->chunk, &data->set, &why);
+        r->adds
+            ? gw__contributor_sets_add(sets, r->chunk, &data->set, &why)
+            : gw__contributor_sets_replace(sets, r->chunk, &data->set, &why);
     struct amount *value = &run->values[r->chunk];
     *value = r->adds ? value_add(*value, data->value) : data->value;
     r->applied = true;

@@ -34,8 +34,8 @@ void simcluster_open(struct simcluster *w, unsigned members)
     w->completion_room = COMPLETIONS_LEAST;
     if (4 * members > w->completion_room)
         w->completion_room = 4 * members;
-    w->completions = calloc((size_t)OPS_MOST * w->completion_room,
-                            sizeof *w->completions);
+    w->completions =
+        calloc((size_t)OPS_MOST * w->completion_room, sizeof *w->completions);
     if (!w->completions || sim_consensus_open(&w->consensus, &why))
         abort();
 }
@@ -63,9 +63,8 @@ static void strike(struct simcluster *w, const struct gw__fault *fault)
  * controllers. */
 void simcluster_shock(struct simcluster *w)
 {
-    struct gw_nodes controllers =
-        gw__nodes_minus(gw__nodes_first(nodes_of(w)),
-                        gw__nodes_first(first_controller(w)));
+    struct gw_nodes controllers = gw__nodes_minus(
+        gw__nodes_first(nodes_of(w)), gw__nodes_first(first_controller(w)));
     unsigned whom = (unsigned)simcluster_draw(w, 0, w->members - 1);
     uint64_t at_ns = gw__sim_now(w->sim) + simcluster_draw(w, 0, 40 * MS);
     static const enum gw__fault_kind kinds[] = {GW__CRASH, GW__PAUSE, GW__CUT,

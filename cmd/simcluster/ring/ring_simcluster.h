@@ -95,9 +95,9 @@ struct measures {
     /* For the current seed. */
     bool shook;
     struct wound wounds[GW__NODES_MAX];
-    struct gw__view view;   /* the newest seen */
-    uint64_t recovering_ns; /* since a crash; 0: no recovery */
-    uint64_t ring_epoch;    /* of that recovery, */
+    struct gw__view view;    /* the newest seen */
+    uint64_t recovering_ns;  /* since a crash; 0: no recovery */
+    uint64_t ring_epoch;     /* of that recovery, */
     struct gw_nodes resumed; /* and the resumed members */
 };
 
@@ -136,7 +136,7 @@ struct simcluster {
 
     /* oracle.c */
     unsigned completion_count[OPS_MOST];
-    unsigned completion_room; /* of an op */
+    unsigned completion_room;       /* of an op */
     struct completion *completions; /* [op * completion_room + i] */
     unsigned plan_count;
     struct made_plan plans[PLANS_MOST];

@@ -7,7 +7,10 @@
 
 #include <gradwire/ring.h>
 
-enum { SERVER_NODE = 32, CONTROLLER_NODE = GW_RING_CONTROLLER }; /* as in run/post.h */
+enum {
+    SERVER_NODE = 32,
+    CONTROLLER_NODE = GW_RING_CONTROLLER
+}; /* as in run/post.h */
 
 static uint32_t event_node(const struct ps_simcluster *f, unsigned node)
 {

@@ -85,7 +85,8 @@ gw__stall_diagnosis_find(const struct gw__progress_report *reports,
         found.op = from->op;
         found.phase = from->phase;
         found.node = next;
-        found.lag = classify_wait(from, &reports[next], gw__nodes_has(dead, next));
+        found.lag =
+            classify_wait(from, &reports[next], gw__nodes_has(dead, next));
         if (found.lag == GW__LAG_BEHIND && reports[next].op > from->op)
             found.node = node; /* `next` has already completed this op */
         if (found.lag == GW__LAG_NONE && gw__nodes_has(&visited, next)) {

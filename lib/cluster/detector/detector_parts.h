@@ -38,7 +38,7 @@ struct gw__detector {
     uint64_t late_ns; /* how late it fired last, if that counts as late */
     struct gw__health health;
     struct gw__view view;
-    int rank;           /* in the view; -1: not in the ring */
+    int rank;                  /* in the view; -1: not in the ring */
     struct gw_nodes receivers; /* nodes that receive our beats */
     unsigned observed_count;
     struct gw__observed observed[GW__OBSERVED_MAX];

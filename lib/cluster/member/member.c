@@ -62,9 +62,9 @@ void gw__member_hello(struct gw__member_core *m)
     const struct gw__hello hello = {
         .incarnation = m->config.incarnation,
         .index = m->requests_update ? 0 : m->update.index,
-        .reports = m->stage == GW__STAGE_FLUSHING ? m->have
-                                                   : gw__nodes_first(
-                                                         GW__NODES_MAX),
+        .reports = m->stage == GW__STAGE_FLUSHING
+                       ? m->have
+                       : gw__nodes_first(GW__NODES_MAX),
         .sent_ns = m->now_ns};
     size_t bytes = gw__hello_encode(&hello, out, sizeof out);
     bool serves = m->config.role == GW__SERVER;

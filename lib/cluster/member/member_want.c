@@ -105,8 +105,8 @@ static bool wants(const struct gw__member_core *m)
 {
     return m->stage == GW__STAGE_REGISTERING ||
            m->stage == GW__STAGE_FLUSHING ||
-           !gw__nodes_is_empty(m->suspected_nodes) || m->leaves ||
-           m->admits || m->want_count > 0;
+           !gw__nodes_is_empty(m->suspected_nodes) || m->leaves || m->admits ||
+           m->want_count > 0;
 }
 
 void gw__want_next(struct gw__member_core *m)

@@ -44,9 +44,9 @@ enum gw__protocol {
 
 struct gw__hello {
     struct gw__id incarnation;
-    uint64_t index;   /* of its newest NEWS */
+    uint64_t index;          /* of its newest NEWS */
     struct gw_nodes reports; /* of that flush that it has, by their nodes */
-    uint64_t sent_ns; /* by the sender's clock */
+    uint64_t sent_ns;        /* by the sender's clock */
 };
 
 /* Counts from `sent_ns`, by the clock of the sender of that HELLO. So clocks
@@ -77,11 +77,11 @@ struct gw__membership_update {
     struct gw__view view;
     char endpoints[GW__NODES_MAX][GW__ENDPOINT_MAX]; /* of `view.ring[i]` */
     bool flushing;
-    uint64_t flush_epoch;    /* the flush is about this and later epochs; 0: no
+    uint64_t flush_epoch;     /* the flush is about this and later epochs; 0: no
                              flush so far */
     struct gw_nodes reported; /* if not flushing, the decision used their
                                  reports */
-    unsigned decision_count; /* by that flush, of ops from view.op_floor on */
+    unsigned decision_count;  /* by that flush, of ops from view.op_floor on */
     struct gw__decision decisions[GW__MEMBERSHIP_UPDATE_DECISIONS];
     /* Registered, not yet admitted. */
     unsigned joiner_count;

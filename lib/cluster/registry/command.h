@@ -64,7 +64,7 @@ static inline bool gw__role_is_ps_members(enum gw__role role)
 
 enum {
     GW__ENDPOINT_MAX = 120, /* including the final 0 */
-    GW__NODE_ANY = 65535      /* REGISTER: any free number */
+    GW__NODE_ANY = 65535    /* REGISTER: any free number */
 };
 
 struct gw__process {

@@ -33,8 +33,8 @@ static struct gw_nodes final_set(const struct question *q, unsigned chunk,
         struct gw__held_chunk held = {.final = false};
         if (h)
             held = gw__holdings_of(h, &q->places, chunk);
-        if (held.final && (gw__nodes_is_empty(wanted) ||
-                           gw__nodes_equal(held.set, wanted)))
+        if (held.final &&
+            (gw__nodes_is_empty(wanted) || gw__nodes_equal(held.set, wanted)))
             return held.set;
     }
     return (struct gw_nodes){{0}};

@@ -65,8 +65,7 @@ static struct segment segment_of(const struct gw__places *places,
                                  const struct gw__held_chunk *held,
                                  unsigned chunk)
 {
-    struct segment s = {
-        .begin = chunk, .end = chunk + 1, .final = held->final};
+    struct segment s = {.begin = chunk, .end = chunk + 1, .final = held->final};
     unsigned first = held->final ? 0 : chunk + 1;
     bool before = false;
     for (unsigned i = 0; i < places->count; i++) {
@@ -140,8 +139,7 @@ void gw__holdings_pack(struct gw__holdings *holdings,
     *holdings = (struct gw__holdings){.chunks = (uint16_t)chunks,
                                       .places = (uint16_t)places->count,
                                       .members = hash_of(places)};
-    struct gw__writer w =
-        gw__writer_on(holdings->data, sizeof holdings->data);
+    struct gw__writer w = gw__writer_on(holdings->data, sizeof holdings->data);
     put_chunks(&w, places, held, chunks);
     if (!gw__writer_fits(&w)) {
         memset(holdings->data, 0, sizeof holdings->data);
@@ -259,8 +257,8 @@ void gw__put_holdings(struct gw__writer *w, const struct gw__holdings *h)
 void gw__get_holdings(struct gw__reader *r, struct gw__holdings *h)
 {
     struct segment s = {.end = 0};
-    *h = (struct gw__holdings){.chunks = (uint16_t)gw__get_u16_below(
-                                   r, GW__REPORT_CHUNKS_MAX + 1)};
+    *h = (struct gw__holdings){
+        .chunks = (uint16_t)gw__get_u16_below(r, GW__REPORT_CHUNKS_MAX + 1)};
     h->places = (uint16_t)gw__get_u16_below(r, GW__NODES_MAX + 1);
     h->members = gw__get_u32(r);
     h->bytes = (uint16_t)gw__get_u16_below(r, sizeof h->data + 1);

@@ -17,7 +17,7 @@ struct round {
     struct gw__advice *advice;
     double mean;
     struct gw_placement_server servers[GW__ROUTE_NODES]; /* [node] */
-    unsigned shared[GW__ROUTE_NODES][GW__ROUTE_NODES];     /* slots of both */
+    unsigned shared[GW__ROUTE_NODES][GW__ROUTE_NODES];   /* slots of both */
 };
 
 static void start_round(struct round *round,

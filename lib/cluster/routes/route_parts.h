@@ -9,10 +9,10 @@
 #include "route.h"
 
 struct gw__plan_loads {
-    uint64_t eligible;                 /* servers that may get slots */
-    unsigned servers;                  /* their number */
-    unsigned wanted;                   /* replicas per slot */
-    unsigned placed;                   /* slots that have a primary */
+    uint64_t eligible;                   /* servers that may get slots */
+    unsigned servers;                    /* their number */
+    unsigned wanted;                     /* replicas per slot */
+    unsigned placed;                     /* slots that have a primary */
     unsigned replicas[GW__ROUTE_NODES];  /* per server: its slots, */
     unsigned primaries[GW__ROUTE_NODES]; /* the slots of which it is primary, */
     unsigned learning[GW__ROUTE_NODES];  /* and the slots that it is learning */

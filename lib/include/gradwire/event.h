@@ -97,7 +97,7 @@ enum gw_membership {
  *                    `peer` is the stage that the pass waited for last, or
  *                    GW_NONE; `bytes` of PASS_END are the activations held
  *                    after it.
- *   LEADER to ROUTE  `rank` is the controller's node: 63 is controller 0, 62
+ *   LEADER to ROUTE  `rank` is the controller's node: 319 is controller 0, 318
  *                    controller 1. `peer` is the candidate of a VOTE, the
  *                    server of a LEASE, and in a ROUTE the primary of slot
  *                    `chunk`, or GW_NONE. A LEASE is emitted when a server

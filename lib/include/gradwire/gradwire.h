@@ -13,6 +13,7 @@
 #include <gradwire/launch.h>
 #include <gradwire/layout.h>
 #include <gradwire/learn.h>
+#include <gradwire/nodes.h>
 #include <gradwire/optimum.h>
 #include <gradwire/parallel.h>
 #include <gradwire/pipe.h>

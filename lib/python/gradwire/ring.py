@@ -272,8 +272,9 @@ class Shards:
 
     def complete(self, result: RingResult) -> None:
         """Marks the shards of the contributors as done, in `apply`."""
-        raw = structs["gw_ring_result"](contributors=sum(1 << node for node in result.contributors),
-                                        initial_count=len(result.members))
+        raw = structs["gw_ring_result"](initial_count=len(result.members))
+        for node in result.contributors:
+            raw.contributors.words[node // 64] |= 1 << node % 64
         raw.initial_members[:len(result.members)] = result.members
         C.gw_shards_complete(self._at, byref(raw))
 
@@ -292,6 +293,8 @@ def _data_of(raw) -> np.ndarray:
 
 
 def _result_of(raw, data) -> RingResult:
-    contributors = tuple(node for node in range(64) if raw.contributors >> node & 1)
+    words = raw.contributors.words
+    contributors = tuple(64 * i + bit for i, word in enumerate(words) if word
+                         for bit in range(64) if word >> bit & 1)
     return RingResult(data, raw.op, raw.epoch, contributors,
                       tuple(raw.initial_members[:raw.initial_count]), raw.tag)

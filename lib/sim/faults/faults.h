@@ -142,8 +142,8 @@ struct gw__fault_profile {
      * Otherwise one in four is permanent. */
     bool heals;
     struct gw_nodes mortal; /* nodes that may crash */
-    unsigned down_most; /* how many of them at a time */
-    double chance_most; /* DROP, DUP */
+    unsigned down_most;     /* how many of them at a time */
+    double chance_most;     /* DROP, DUP */
     uint64_t delay_most_ns;
     int32_t ppm_most; /* CLOCK, in both directions */
 };
