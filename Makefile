@@ -243,6 +243,9 @@ check-chaos: all
 #: check-rejoin      pause a member until it is declared dead, N=20 times; it rejoins
 check-rejoin: all
 	@B=$(B) tests/fault/rejoin.sh $(N)
+#: check-scale       kill members of large rings (SCALE=64 members, KILLS=20)
+check-scale: all
+	@B=$(B) bats tests/fault/scale.bats
 #: check-failpoints  crash at every step of the protocols, on each rank
 check-failpoints: all $(B)/failpoints $(B)/pskills
 	@B=$(B) tests/fault/failpoints.sh

@@ -125,13 +125,26 @@ setup_file() {
     [ "$(grep -c '"kind":"vote"' <<<"$output")" -ge 4 ]
     awk -F'[:,}]' '/"kind":"commit"/ { seen++; if ($10 != ++entry[$6]) exit 1 }
         END { exit seen == 0 }' <<<"$output"
-    [[ $output == *'"kind":"commit","rank":6'[123]* ]]
+    [[ $output == *'"kind":"commit","rank":31'[789]* ]]
+}
+
+@test "sim: a ring of 72 members survives all kinds of faults" {
+    run -0 "$R" sim ring -n 72 --seeds 1..2 -o jsonl
+    [[ $output == *'"nodes":74,'*'"violation":null'* ]]
+}
+
+# The reports of all survivors belong to one flush, with one decision about the op.
+@test "sim: the death of a rack of 8 of 64 is one flush with one decision" {
+    run -0 "$R" sim ring -n 64 -o jsonl --faults 'at 400ms crash 8-15'
+    [[ $output == *'"crashes":8,'*'"forward":0,"exclude":1,'* ]]
+    [[ $output == *'"wronged":0,'*'"overcounted":0,'*'"violation":null'* ]]
 }
 
 @test "sim: invalid options are refused, with the place" {
     run -64 "$R" sim wing
     [[ $output == *'unknown cluster "wing"; use ring'* ]]
-    run -64 "$R" sim ring -n 99
+    run -64 "$R" sim ring -n 257
+    [[ $output == *"2 to 256 members, not 257; a member's memory grows with the square"* ]]
     run -64 "$R" sim ring --without gravity
     [[ $output == *epoch-check* ]]
     run -64 "$R" sim ring --seeds 3..1

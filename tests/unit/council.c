@@ -104,7 +104,7 @@ static void start_asker(struct council *council)
         clients[i] = (struct gw__client_config){
             .id = {gw_now_ns(), i + 1}, .controller_count = council->count};
         for (unsigned j = 0; j < council->count; j++)
-            clients[i].controllers[j] = (uint8_t)(COUNCIL_NODE + j);
+            clients[i].controllers[j] = (uint16_t)(COUNCIL_NODE + j);
     }
     endpoint_of(COUNCIL_ASKER, endpoint);
     const struct gw__driver_config config = {

@@ -60,7 +60,7 @@ void member_machine_start(struct member_machine machine,
     memcpy(config->endpoint, "sim", sizeof "sim");
     config->controller_count = consensus->controllers;
     for (unsigned i = 0; i < consensus->controllers; i++)
-        config->controllers[i] = (uint8_t)(consensus->first + i);
+        config->controllers[i] = (uint16_t)(consensus->first + i);
     input.data = config;
     input.bytes = sizeof *config;
     member_machine_step(machine, &input);

@@ -217,37 +217,19 @@ void oracle_lost(const struct sim_node *node)
 
 /* ---- plans ---- */
 
-static uint64_t plan_hash(const struct gw__recovery_task *task,
-                          const struct gw__recovery *recovery)
-{
-    const struct gw_plan *plan = recovery->plan;
-    const struct gw__recovery_case *c = &task->plan;
-    uint64_t hash = gw__mix_words(1, c->ranks, c->chunks);
-    hash = gw__mix_bytes(hash, &c->target, sizeof c->target);
-    hash = gw__mix_bytes(hash, c->nodes, c->ranks * sizeof *c->nodes);
-    hash = gw__mix_bytes(hash, recovery->sets,
-                         (size_t)c->ranks * c->chunks * sizeof *recovery->sets);
-    for (size_t i = 0; i < plan->transfer_count; i++) {
-        const struct gw_transfer *x = &plan->transfers[i];
-        hash = gw__mix_words(hash, (uint64_t)x->src << 32 | x->dst,
-                             (uint64_t)x->chunk << 32 | x->action);
-    }
-    return gw__mix_bytes(hash, plan->step_begin,
-                         (plan->steps + 1) * sizeof(size_t));
-}
-
 /* Equal plans are verified once. */
 static void verify(const struct sim_node *node,
                    const struct gw__recovery_task *task,
-                   const struct gw__recovery *recovery, uint64_t hash)
+                   const struct planned *planned)
 {
     static uint64_t known[PLANS_KNOWN];
     struct gw_verdict verdict;
     struct gw_error why;
-    if (known[hash % PLANS_KNOWN] == hash)
+    uint64_t *slot = &known[planned->hash % PLANS_KNOWN];
+    if (*slot == planned->hash)
         return;
-    known[hash % PLANS_KNOWN] = hash;
-    if (gw__recovery_verify(recovery, 1, &verdict, &why))
+    *slot = planned->hash;
+    if (gw__recovery_verify(&planned->recovery, 1, &verdict, &why))
         sim_node_fail(node, "op %llu: its plan is wrong: %s",
                       (unsigned long long)task->op, why.text);
 }
@@ -266,13 +248,13 @@ static void count_chunks(struct measures *m,
 
 void oracle_plan(const struct sim_node *node,
                  const struct gw__recovery_task *task,
-                 const struct gw__recovery *recovery)
+                 const struct planned *planned)
 {
     struct simcluster *w = node->cluster;
     const struct made_plan mine = {.ring_epoch = node->ops.view.ring_epoch,
                                    .op = task->op,
-                                   .hash = plan_hash(task, recovery)};
-    verify(node, task, recovery, mine.hash);
+                                   .hash = planned->hash};
+    verify(node, task, planned);
     for (unsigned i = w->plan_count; i > 0; i--) {
         const struct made_plan *other = &w->plans[i - 1];
         if (other->ring_epoch != mine.ring_epoch || other->op != mine.op)
@@ -286,7 +268,7 @@ void oracle_plan(const struct sim_node *node,
                 (unsigned long long)mine.ring_epoch);
         return;
     }
-    count_chunks(&w->measures, task, recovery);
+    count_chunks(&w->measures, task, &planned->recovery);
     if (task->recovers)
         *(task->fate == GW__FORWARD ? &w->met.forwards : &w->met.excludes) += 1;
     if (w->plan_count < PLANS_MOST)

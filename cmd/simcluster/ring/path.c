@@ -142,14 +142,15 @@ static void begin_chunk(struct sim_node *node, struct run *run, unsigned chunk,
 void path_start(struct sim_node *node, const struct gw__recovery_task *task)
 {
     struct run *run = &node->runs[task->op % GW__OP_TABLE_OPS];
-    struct gw__recovery recovery;
     struct gw_error why;
-    if (gw__recovery_make(&task->plan, &recovery, &why)) {
+    const struct planned *planned =
+        plans_find(&node->cluster->planned, &task->plan, &why);
+    if (!planned) {
         sim_node_fail(node, "op %llu: %s", (unsigned long long)task->op,
                       why.text);
         return;
     }
-    oracle_plan(node, task, &recovery);
+    oracle_plan(node, task, planned);
     const struct member_event begin = {.kind = GW_EV_OP_BEGIN,
                                        .peer = GW_NONE,
                                        .op = (uint32_t)task->op,
@@ -163,17 +164,16 @@ void path_start(struct sim_node *node, const struct gw__recovery_task *task)
     run->op = task->op;
     run->ring_epoch = node->ops.view.ring_epoch;
     run->chunks = task->plan.chunks;
-    run->send_count = run->receive_count = 0;
+    run->send_count = run->receive_count = run->acked = 0;
     run->due_ns = 0;
-    copy_transfers(run, node->node, &task->plan, recovery.plan);
+    copy_transfers(run, node->node, &task->plan, planned->recovery.plan);
     const struct gw_nodes *start =
-        recovery.sets + (size_t)task->rank * task->plan.chunks;
+        planned->recovery.sets + (size_t)task->rank * task->plan.chunks;
     for (unsigned chunk = 0; chunk < run->chunks; chunk++)
         begin_chunk(node, run, chunk, &start[chunk]);
     report_recovery(node, task, start);
     gw__contributor_sets_retarget(gw__op_table_sets(&node->ops, task->op),
                                   &task->plan.target, start);
-    gw__recovery_fini(&recovery);
 }
 
 /* ---- sending ---- */
@@ -213,7 +213,9 @@ static void send_due(struct sim_node *node, struct run *run)
     if (node->now_ns < run->due_ns)
         return;
     run->due_ns = UINT64_MAX;
-    for (unsigned i = 0; i < run->send_count; i++) {
+    while (run->acked < run->send_count && run->sends[run->acked].acked)
+        run->acked++;
+    for (unsigned i = run->acked; i < run->send_count; i++) {
         struct sending *s = &run->sends[i];
         if (s->acked)
             continue;
@@ -341,7 +343,7 @@ void path_ack(struct sim_node *node, unsigned from, const uint8_t *bytes,
     struct run *run = run_of(node, ack.op);
     if (!run || run->ring_epoch != ack.ring_epoch)
         return;
-    for (unsigned i = 0; i < run->send_count; i++) {
+    for (unsigned i = run->acked; i < run->send_count; i++) {
         struct sending *s = &run->sends[i];
         if (s->to != from || s->chunk != ack.chunk || s->turn != ack.turn)
             continue;

@@ -43,6 +43,7 @@ void simcluster_open(struct simcluster *w, unsigned members)
 void simcluster_close(struct simcluster *w)
 {
     free(w->completions);
+    plans_fini(&w->planned);
     sim_consensus_close(&w->consensus);
 }
 
@@ -192,10 +193,12 @@ static void calm(struct simcluster *w)
     w->limit_ns = w->fault_end_ns + 60000 * MS;
 }
 
-/* The time that many members need for their ops, which have two steps each. */
+/* The time that many members need for the ops of the end: two steps per member
+ * and op, and a step takes up to 128 ms where messages have a long tail. */
 static uint64_t slow_ns(const struct simcluster *w)
 {
-    return w->members > 8 ? w->members * 100 * MS : 0;
+    enum { OPS = 6, STEP_MS = 2 * 130 };
+    return w->members > 8 ? w->members * OPS * STEP_MS * MS : 0;
 }
 
 /* Draws the parameters that the faults depend on. */

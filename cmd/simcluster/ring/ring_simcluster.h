@@ -9,7 +9,8 @@
  *
  *   node.c      a member or the supervisor: the machine, and its reports
  *   ring.c      a member in the ring: views, flushes, one op after the other
- *   path.c      the data path: plans, transfer by transfer, by messages
+ *   path.c      the data path: transfer by transfer, by messages
+ *   plans.c     the plans that are executed
  *   joiner.c    copying the state
  *   oracle.c    the invariants
  *   measure.c   the measurements of a run
@@ -80,6 +81,18 @@ struct wound {
     bool suspected;
 };
 
+/* The plan of an input, and the hashes of both (plans.c). */
+struct planned {
+    bool made;
+    uint64_t input, hash;
+    struct gw__recovery recovery;
+};
+enum { PLANS_KEPT = 4 };
+struct plans {
+    struct planned kept[PLANS_KEPT];
+    unsigned next; /* to be replaced */
+};
+
 /* The measurements over all seeds, until they are fetched. */
 struct measures {
     uint64_t transfers;                    /* of chunks, between members */
@@ -140,6 +153,7 @@ struct simcluster {
     struct completion *completions; /* [op * completion_room + i] */
     unsigned plan_count;
     struct made_plan plans[PLANS_MOST];
+    struct plans planned;
     uint64_t epoch, ring_epoch; /* of the log so far */
     unsigned ring_count;
     bool flushing;
@@ -281,6 +295,7 @@ struct run {
     uint64_t op, ring_epoch;
     unsigned chunks;
     unsigned send_count, receive_count;
+    unsigned acked; /* so many sends from the first on are acknowledged */
     uint64_t due_ns; /* not sent before, unless a message comes; UINT64_MAX:
                         never */
     struct sending sends[TRANSFERS_MOST];
@@ -372,6 +387,15 @@ uint64_t ring_due(const struct sim_node *node);
 /* An op is complete here. */
 void ring_completed(struct sim_node *node, uint64_t op);
 
+/* plans.c */
+
+/* The plan of this input; it lasts until the next call. NULL: there is none,
+ * for the reason in *why. */
+const struct planned *plans_find(struct plans *plans,
+                                 const struct gw__recovery_case *c,
+                                 struct gw_error *why);
+void plans_fini(struct plans *plans);
+
 /* path.c */
 enum sim_node_message {
     SIM_NODE_DATA = 128,
@@ -420,7 +444,7 @@ void oracle_lost(const struct sim_node *node);
 /* The plan of a member; verified if it is new. */
 void oracle_plan(const struct sim_node *node,
                  const struct gw__recovery_task *task,
-                 const struct gw__recovery *recovery);
+                 const struct planned *planned);
 /* After an entry of the log. */
 void oracle_log(struct simcluster *cluster);
 /* Does the process of this member exist, or a later incarnation of it? */

@@ -16,7 +16,7 @@
 #include "service.h"
 
 enum {
-    GW__REQUESTERS_MAX = 128,
+    GW__REQUESTERS_MAX = GW__NODES_MAX, /* a process has one request */
     GW__SERVICE_TICK_NS = 20000000,
     GW__SERVICE_RETRY_NS = 200000000 /* before a proposal is repeated */
 };

@@ -116,7 +116,8 @@
 #include "view.h"
 
 enum {
-    GW__CLIENTS_MAX = 256,
+    /* one per process; those of ended processes are kept for a while */
+    GW__CLIENTS_MAX = 4 * GW__NODES_MAX,
     GW__CLIENT_IDLE_MS = 60000,
     GW__SUSPICION_LAPSE_MS = 1000,
     GW__DECISIONS_MAX = 64,

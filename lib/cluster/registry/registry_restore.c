@@ -55,11 +55,12 @@ static void get_links(struct gw__reader *r, struct gw__registry *registry)
 
 static void get_clients(struct gw__reader *r, struct gw__registry *registry)
 {
-    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++) {
-        struct gw__client *c = &registry->clients[i];
+    unsigned count = gw__get_u16_below(r, GW__CLIENTS_MAX + 1);
+    for (unsigned i = 0; i < count && !r->bad; i++) {
+        struct gw__client *c =
+            &registry->clients[gw__get_u16_below(r, GW__CLIENTS_MAX)];
+        gw__reader_demand(r, gw__id_is_none(c->id));
         c->id = gw__get_id(r);
-        if (gw__id_is_none(c->id))
-            continue;
         c->sequence = gw__get_u64(r);
         c->time_ms = gw__get_u64(r);
         c->answer_bytes = gw__get_u16_below(r, sizeof c->answer + 1);

@@ -73,11 +73,16 @@ static void put_links(struct gw__writer *w, const struct gw__registry *r)
 
 static void put_clients(struct gw__writer *w, const struct gw__registry *r)
 {
+    unsigned count = 0;
+    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++)
+        count += !gw__id_is_none(r->clients[i].id);
+    gw__put_u16(w, count);
     for (unsigned i = 0; i < GW__CLIENTS_MAX; i++) {
         const struct gw__client *c = &r->clients[i];
-        gw__put_id(w, c->id);
         if (gw__id_is_none(c->id))
             continue;
+        gw__put_u16(w, i);
+        gw__put_id(w, c->id);
         gw__put_u64(w, c->sequence);
         gw__put_u64(w, c->time_ms);
         gw__put_u16(w, c->answer_bytes);
