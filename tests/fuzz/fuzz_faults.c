@@ -42,8 +42,8 @@ static void step(void *state, const struct gw__input *input,
 static void run(const struct gw__faults *faults, unsigned nodes)
 {
     static const struct gw__machine_kind kind = {"any", 4, step};
-    static const struct gw__sim_options options = {.observers = {1, 2, 3},
-                                                   .inputs_most = 2000};
+    static const struct gw__sim_options options = {
+        .observers = {{{1}}, {{2}}, {{3}}}, .inputs_most = 2000};
     const struct gw__machine_kind *kinds[GW__NODES_MAX];
     struct gw__sim *sim;
     for (unsigned i = 0; i < nodes; i++)
@@ -69,7 +69,7 @@ static void print_and_parse(const struct gw__faults *faults, unsigned nodes)
         check(again.count == 1, "print: not one fault");
         gw__fault_format(&again.items[0], twice);
         check(strcmp(text, twice) == 0, "print: another fault");
-        check(again.items[0].nodes == faults->items[i].nodes &&
+        check(gw__nodes_equal(again.items[0].nodes, faults->items[i].nodes) &&
                   again.items[0].at_ns == faults->items[i].at_ns &&
                   again.items[0].for_ns == faults->items[i].for_ns,
               "print: other values");

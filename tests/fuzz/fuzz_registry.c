@@ -38,11 +38,14 @@ static void draw_report(struct gw__reader *r, struct gw__report *report)
     report->low_watermark = gw__get_u8(r) % 4;
     report->op_count = gw__get_u8(r) % 3;
     for (unsigned i = 0; i < report->op_count; i++) {
-        report->ops[i].chunks = 1 + gw__get_u8(r) % 2;
-        report->ops[i].sets[0] = 1 + gw__get_u8(r);
-        report->ops[i].sets[1] = 1 + gw__get_u8(r);
-        report->ops[i].finals[0] =
-            gw__get_u8(r) % (1U << report->ops[i].chunks);
+        static const unsigned nodes[] = {1, 2, 3, 4, 5, 6, 7, 8};
+        const struct gw__places places = {1 + gw__get_u8(r) % 8, nodes};
+        struct gw__held_chunk held[8];
+        for (unsigned c = 0; c < places.count; c++) {
+            held[c].set = (struct gw_nodes){{2U + 2U * gw__get_u8(r)}};
+            held[c].final = gw__get_u8(r) % 2;
+        }
+        gw__holdings_pack(&report->ops[i], &places, held, places.count);
     }
 }
 
@@ -116,8 +119,8 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
         c->link.profile.delay_us = gw__get_u8(r);
         break;
     case GW__CMD_CUT:
-        c->cut.left = gw__get_u8(r);
-        c->cut.right = gw__get_u8(r);
+        c->cut.left.words[0] = gw__get_u8(r);
+        c->cut.right.words[0] = gw__get_u8(r);
         break;
     default:
         break;

@@ -60,7 +60,7 @@ int main(int argc, char **argv)
         return 64;
     }
     seeds_keep_memory();
-    simcluster_open(&cluster);
+    simcluster_open(&cluster, 0);
     cluster.any_epoch = broken;
     struct gw_error why;
     if (raft && rafts_open(&cluster.consensus.rafts, &why)) {

@@ -295,7 +295,7 @@ struct run {
     uint64_t op, ring_epoch;
     unsigned chunks;
     unsigned send_count, receive_count;
-    unsigned acked; /* so many sends from the first on are acknowledged */
+    unsigned acked;  /* so many sends from the first on are acknowledged */
     uint64_t due_ns; /* not sent before, unless a message comes; UINT64_MAX:
                         never */
     struct sending sends[TRANSFERS_MOST];

@@ -79,13 +79,13 @@ static enum gw_err add_island(struct ps_simulation *w, struct gw_error *why)
 {
     uint64_t server = draw(w, 1, w->servers);
     uint64_t worker = w->servers + draw(w, 1, w->workers);
-    const struct gw__fault island = {.kind = GW__CUT,
-                                     .at_ns = draw(w, 100 * MS, 500 * MS),
-                                     .for_ns = draw(w, 300 * MS, 400 * MS),
-                                     .nodes = gw__nodes_only(CONSENSUS),
-                                     .to = UINT64_C(1) << server |
-                                           UINT64_C(1) << worker,
-                                     .both_ways = true};
+    struct gw__fault island = {.kind = GW__CUT,
+                               .at_ns = draw(w, 100 * MS, 500 * MS),
+                               .for_ns = draw(w, 300 * MS, 400 * MS),
+                               .nodes = gw__nodes_only(CONSENSUS),
+                               .both_ways = true};
+    gw__nodes_add(&island.to, (unsigned)server);
+    gw__nodes_add(&island.to, (unsigned)worker);
     return draw(w, 0, 2) ? GW_OK : gw__sim_add_faults(w->sim, &island, 1, why);
 }
 
