@@ -19,7 +19,7 @@
 #ifndef GW__MACHINE_H
 #define GW__MACHINE_H
 
-#include "nodes.h"
+#include "nodes/nodes.h"
 
 enum { GW__MESSAGE_MAX = 65536, GW__TIMERS_MAX = 64 };
 

@@ -10,7 +10,7 @@
 #ifndef GW__PLAN_START_H
 #define GW__PLAN_START_H
 
-#include <base/nodes.h>
+#include <base/nodes/nodes.h>
 #include <gradwire/plan.h>
 
 struct gw__start {

@@ -22,7 +22,7 @@
 #ifndef GW__WIRE_H
 #define GW__WIRE_H
 
-#include <base/nodes.h>
+#include <base/nodes/nodes.h>
 #include <gradwire/base.h>
 #include <gradwire/wire.h>
 

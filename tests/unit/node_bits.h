@@ -5,7 +5,7 @@
 #ifndef TESTS_NODE_BITS_H
 #define TESTS_NODE_BITS_H
 
-#include <base/nodes.h>
+#include <base/nodes/nodes.h>
 
 #include <check.h>
 

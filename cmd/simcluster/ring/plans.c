@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The plans of tasks. All members make the plan of an op from the same input,
- * so each input is planned once. The input is identified by a hash of all that
- * the plan depends on; members with another input get another plan, which the
- * oracle compares (oracle_plan).
+ * See plans.h.
  */
-#include "ring_simcluster.h"
+#include "plans.h"
 
 #include <base/mix.h>
 

@@ -24,6 +24,7 @@
 #ifndef SIMCLUSTER_RING_SIMCLUSTER_H
 #define SIMCLUSTER_RING_SIMCLUSTER_H
 
+#include "plans.h"
 #include "simcluster/common/lives.h"
 #include "simcluster/common/member_machine.h"
 
@@ -79,18 +80,6 @@ struct wound {
     uint64_t at_ns; /* 0: none */
     struct gw__id incarnation;
     bool suspected;
-};
-
-/* The plan of an input, and the hashes of both (plans.c). */
-struct planned {
-    bool made;
-    uint64_t input, hash;
-    struct gw__recovery recovery;
-};
-enum { PLANS_KEPT = 4 };
-struct plans {
-    struct planned kept[PLANS_KEPT];
-    unsigned next; /* to be replaced */
 };
 
 /* The measurements over all seeds, until they are fetched. */
@@ -386,15 +375,6 @@ void ring_work(struct sim_node *node);
 uint64_t ring_due(const struct sim_node *node);
 /* An op is complete here. */
 void ring_completed(struct sim_node *node, uint64_t op);
-
-/* plans.c */
-
-/* The plan of this input; it lasts until the next call. NULL: there is none,
- * for the reason in *why. */
-const struct planned *plans_find(struct plans *plans,
-                                 const struct gw__recovery_case *c,
-                                 struct gw_error *why);
-void plans_fini(struct plans *plans);
 
 /* path.c */
 enum sim_node_message {

@@ -17,7 +17,7 @@
  *     at op 3 crash 2                      # in lockstep, see below
  *     at op 3 chunk 1 transfer 2 crash 2
  *
- * Nodes are numbers separated by commas, or `*` for all. A link is nodes >
+ * Nodes are numbers or ranges (8-15) separated by commas, or `*` for all. A link is nodes >
  * nodes, or nodes | nodes for both directions. gw_parse_duration defines
  * durations.
  *

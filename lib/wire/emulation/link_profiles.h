@@ -28,7 +28,7 @@
 
 #include "wire/wire.h"
 
-#include <base/nodes.h>
+#include <base/nodes/nodes.h>
 
 enum { GW__LINK_PROFILE_NODES = GW__NODES_MAX };
 

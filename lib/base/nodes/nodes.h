@@ -10,7 +10,7 @@
 #ifndef GW__BASE_NODES_H
 #define GW__BASE_NODES_H
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <gradwire/nodes.h>
 
