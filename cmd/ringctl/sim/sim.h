@@ -43,8 +43,10 @@ sim_faults_write(const struct gw__faults *faults,
 
 /* ---- sim_names.c ---- */
 
-/* Replaces names by numbers, in place. */
-void sim_names_in(char *text, const struct simcluster_group *groups);
+/* Replaces names by numbers, in place: in `bytes` bytes and an end, in memory of
+ * `room` bytes. Returns the growth. */
+size_t sim_names_in(char *text, size_t bytes, size_t room,
+                    const struct simcluster_group *groups);
 /* One fault as a line, with names instead of numbers. */
 void sim_names_out(const char *line, const struct simcluster_group *groups,
                    FILE *file);

@@ -74,7 +74,8 @@ enum gw_err sim_faults_read(const char *option, const char *word,
     else if (read_file(word, faults, why))
         return why->code;
     faults->text[faults->bytes] = '\0';
-    sim_names_in(faults->text, groups);
+    faults->bytes +=
+        sim_names_in(faults->text, faults->bytes, TEXT_MAX, groups);
     enum gw_err err = gw__faults_parse(
         faults->text, faults->bytes, faults->name, GW__NODES_MAX, &parsed, why);
     faults->end_ns = end_of(&parsed);

@@ -26,20 +26,38 @@ static int parse_node(const char *word, const struct simcluster_group *groups,
     return -1;
 }
 
-void sim_names_in(char *text, const struct simcluster_group *groups)
+/* Replaces `length` bytes of the text at `at` by the number, without its end. A
+ * short number gets zeros in front, so that columns in errors stay right.
+ * Returns the growth; the text stays as it is if there is no room. */
+static size_t put_number(char *at, size_t length, unsigned node, size_t after,
+                         size_t room)
 {
     char number[16];
-    size_t length;
+    size_t digits =
+        (size_t)snprintf(number, sizeof number, "%0*u", (int)length, node);
+    size_t growth = digits - length;
+    if (growth > room)
+        return 0;
+    memmove(at + digits, at + length, after);
+    memcpy(at, number, digits);
+    return growth;
+}
+
+size_t sim_names_in(char *text, size_t bytes, size_t room,
+                    const struct simcluster_group *groups)
+{
+    size_t length, begun = bytes;
     for (size_t i = 0; text[i]; i++) {
         bool begins = i == 0 || !isalnum((unsigned char)text[i - 1]);
         int node = begins && isalpha((unsigned char)text[i])
                        ? parse_node(text + i, groups, &length)
                        : -1;
-        if (node < 0 || length >= sizeof number)
+        if (node < 0 || length >= 16)
             continue;
-        snprintf(number, sizeof number, "%0*d", (int)length, node);
-        memcpy(text + i, number, length);
+        bytes += put_number(text + i, length, (unsigned)node,
+                            bytes + 1 - i - length, room - 1 - bytes);
     }
+    return bytes - begun;
 }
 
 /* The first operand, after "at TIME", if present, and the verb. */

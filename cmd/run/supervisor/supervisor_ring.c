@@ -23,7 +23,10 @@ static const char *const names[] = {[ORDER_NUMBERS] = "numbers",
 
 static bool is_named(const struct gw__order *order, unsigned node)
 {
-    return memchr(order->nodes, (int)node, order->count) != NULL;
+    for (unsigned i = 0; i < order->count; i++)
+        if (order->nodes[i] == node)
+            return true;
+    return false;
 }
 
 static void name_rack(const struct run *run, unsigned first,
