@@ -142,7 +142,7 @@ END_TEST
 START_TEST(more_clients_than_entries_evict_the_oldest)
 {
     fronts_lead(0, false);
-    for (unsigned i = 0; i < 129; i++) {
+    for (unsigned i = 0; i <= GW__NODES_MAX; i++) {
         struct gw__command c = slots_of(1 + i);
         uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__PROTOCOL_REQUEST};
         c.client = (struct gw__id){1, 1 + i};
@@ -154,11 +154,11 @@ START_TEST(more_clients_than_entries_evict_the_oldest)
                                            .data = out,
                                            .bytes = 1 + bytes});
     }
-    ck_assert_uint_eq(fronts_commit(), 129);
+    ck_assert_uint_eq(fronts_commit(), GW__NODES_MAX + 1);
     unsigned answers = 0;
     while (mail_pop(&fronts.front[0].mail, 5, GW__PROTOCOL_ANSWER))
         answers++;
-    ck_assert_uint_eq(answers, 128);
+    ck_assert_uint_eq(answers, GW__NODES_MAX);
 }
 END_TEST
 
