@@ -8,7 +8,7 @@ set -eu
 . "$LAB_LIB/steps.sh"
 allow_root_of_mpi
 
-late=${LAB#"$PWD"/}/late.awk
+by_rank=${LAB#"$PWD"/}/late.awk
 make_mpi_program heat "$LAB/heat.c" "$LAB/exercise/cut.c"
 make_mpi_program histogram "$LAB/histogram.c" "$LAB/exercise/bins.c"
 
@@ -30,13 +30,13 @@ compute longer 'heat.most_rows*P/heat.rows'
 
 say "The events of each rank. Which one is late?"
 record_mpi heat "$N" "$STEPS" 1
-show awk -f "$late" "$LAB_OUT"/gradwire-mpi.*.jsonl
+show awk -f "$by_rank" "$LAB_OUT"/gradwire-mpi.*.jsonl
 
 say "The same with an even cut and rank $LATE, which sleeps $MS ms in each step:"
 make_mpi_program even "$LAB/heat.c" "$LAB/solution/cut.c"
 record_mpi even "$N" 20 1 "$LATE" "$MS"
-show awk -f "$late" "$LAB_OUT"/gradwire-mpi.*.jsonl
-note shortest "$(awk -v only=shortest -f "$late" "$LAB_OUT"/gradwire-mpi.*.jsonl)"
+show awk -f "$by_rank" "$LAB_OUT"/gradwire-mpi.*.jsonl
+note shortest "$(awk -v only=shortest -f "$by_rank" "$LAB_OUT"/gradwire-mpi.*.jsonl)"
 
 say "A histogram of a million numbers, with one call per bin. mean_us depends on your" \
     "machine:"
