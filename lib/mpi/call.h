@@ -67,8 +67,8 @@ bool gw__mpi_rooted(enum gw__mpi_kind kind);
 /* Return whether a side of the call is significant on a rank. */
 bool gw__mpi_has_send(const struct gw__mpi_call *call, int rank);
 bool gw__mpi_has_recv(const struct gw__mpi_call *call, int rank);
-/* Returns whether the arguments are valid as far as MPI checks them. Of others
- * the MPI itself must complain. `ranks` of the communicator. */
+/* Returns whether the arguments are valid as far as the MPI checks them. Of
+ * others the MPI itself must complain. `ranks` of the communicator. */
 bool gw__mpi_call_is_valid(const struct gw__mpi_call *call, int rank,
                            int ranks);
 

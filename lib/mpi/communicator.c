@@ -36,7 +36,7 @@ static struct {
     MPI_Comm self;
     struct gw__mpi_comm *first;
     int live;
-    bool closed;
+    bool usable, closed;
 } all = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the end ---- */
@@ -102,10 +102,18 @@ void gw__mpi_comm_close_all(void)
 
 /* ---- the beginning ---- */
 
+/* Before MPI_Init there are no predefined communicators: a program that has only
+ * sessions is left to the MPI. */
 static void open_once(void)
 {
+    int initialized = 0;
+    PMPI_Initialized(&initialized);
+    all.usable = initialized;
+    if (!initialized)
+        return;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &all.key, NULL);
     PMPI_Comm_dup(MPI_COMM_SELF, &all.self);
+    PMPI_Comm_set_errhandler(all.self, MPI_ERRORS_RETURN);
     int *most, found = 0;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&most, &found);
     all.tag = found ? *most : 32767;
@@ -250,7 +258,7 @@ struct gw__mpi_comm *gw__mpi_comm_find(MPI_Comm mpi, bool create)
     if (mpi == MPI_COMM_NULL)
         return NULL;
     pthread_once(&all.once, open_once);
-    if (PMPI_Comm_get_attr(mpi, all.key, (void *)&c, &found))
+    if (!all.usable || PMPI_Comm_get_attr(mpi, all.key, (void *)&c, &found))
         return NULL;
     if (!found)
         c = new_comm(mpi);

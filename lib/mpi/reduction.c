@@ -253,7 +253,9 @@ bool gw__mpi_can_reduce(const struct gw__mpi_call *call, int ranks, bool later)
     const struct gw__mpi_extent e = gw__mpi_extent(call->recv.type);
     bool named = gw__mpi_type_is_named(call->recv.type);
     bool own = !gw__mpi_op_is_predefined(call->op);
-    if (!e.plain || e.bytes == 0 || (!named && (!own || e.bytes != e.stride)))
+    if (!own && !gw__mpi_op_is_defined(call->recv.type, call->op))
+        return false;
+    if (!e.plain || e.bytes == 0 || (!named && e.bytes != e.stride))
         return false;
     return !later || (!own && (!gw__mpi_gathers(call, ranks, &bytes) ||
                                bytes <= GATHERED_BYTES_MAX));
