@@ -4,7 +4,7 @@
 # check.sh BUILD: unmodified MPI programs with their collectives on gradwire, by
 # RANKS="2 3 4 8" ranks:
 #
-#   collectives, semantics, communicators
+#   collectives, semantics, requests, same, communicators
 #                            the C programs of this folder, both MPIs
 #   numpy_collectives.py     mpi4py against NumPy, 1 to 8 ranks
 #   hpcc                     HPC Challenge: all of its own checks
@@ -54,12 +54,14 @@ c_programs() {
         echo "skipped $1: its headers are not installed"
         return
     fi
-    for program in collectives semantics communicators; do
-        "mpicc.$1" -O1 -o "$program.$1" "$here/$program.c" -pthread
+    for program in collectives semantics requests same communicators; do
+        "mpicc.$1" -O1 -w -o "$program.$1" "$here/$program.c" -pthread
     done
     for n in $ranks; do
         passes "$1" "$n" collectives "./collectives.$1" 0 1 1000 40000
         passes "$1" "$n" semantics "./semantics.$1"
+        passes "$1" "$n" requests "./requests.$1"
+        passes "$1" "$n" "same errors and results" "./same.$1" $((n < 4 ? 1 : 5))
         passes "$1" "$n" "200 communicators" "./communicators.$1" 200 20000
         GRADWIRE_MPI_ORDER=rank passes "$1" "$n" "collectives in rank order" \
             "./collectives.$1" 1000

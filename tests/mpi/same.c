@@ -6,7 +6,9 @@
  * It knows nothing of gradwire, and without the library it compares the MPI with
  * itself.
  *
- *     mpirun -n RANKS same
+ *     mpirun -n RANKS same [STEP]
+ *
+ * STEP: only every STEPth combination of a type and an operation.
  */
 #include "mpi_test.h"
 
@@ -212,19 +214,27 @@ static const struct op *ops(size_t *count)
     return all;
 }
 
-/* The padding of a long double is undefined. */
-static void clear_padding(const struct type *t, unsigned char *at)
+/* The padding of a long double is undefined, and so is the sign of a zero, which
+ * depends on the order of products. */
+static void normalize(const struct type *t, unsigned char *at)
 {
-    if (t->form == NUMBER_FLOAT && t->bytes == 16)
-        for (size_t i = 0; i + 16 <= COUNT * ELEMENT; i += 16)
+    static const unsigned char zero[16];
+    size_t sign = t->bytes == 16 ? 9 : t->bytes - 1;
+    if (t->form != NUMBER_FLOAT)
+        return;
+    for (size_t i = 0; i + t->bytes <= COUNT * ELEMENT; i += t->bytes) {
+        if (t->bytes == 16)
             memset(at + i + 10, 0, 6);
+        if (at[i + sign] == 0x80 && !memcmp(at + i, zero, sign))
+            at[i + sign] = 0;
+    }
 }
 
 static void compare(const struct type *t, const char *what, const char *op,
                     int code, int their_code)
 {
-    clear_padding(t, ours);
-    clear_padding(t, theirs);
+    normalize(t, ours);
+    normalize(t, theirs);
     if (class_of(code) != class_of(their_code))
         failed("%s of %s, %s: error class %d instead of %d", what, t->name, op,
                class_of(code), class_of(their_code));
@@ -287,14 +297,16 @@ static void test_operation(const struct type *t, const struct op *op)
     compare(t, "Iallreduce", op->name, code, their_code);
 }
 
-static void test_operations(void)
+/* Every `step`th of them. */
+static void test_operations(size_t step)
 {
     size_t type_count, op_count;
     const struct type *t = types(&type_count);
     const struct op *op = ops(&op_count);
     for (size_t i = 0; i < type_count; i++)
         for (size_t k = 0; k < op_count; k++)
-            if (is_defined(&t[i], op[k].mpi) || REPORTS_UNDEFINED)
+            if ((i * op_count + k) % step == 0 &&
+                (is_defined(&t[i], op[k].mpi) || REPORTS_UNDEFINED))
                 test_operation(&t[i], &op[k]);
 }
 
@@ -416,7 +428,7 @@ int main(int argc, char **argv)
         displs[r] = r;
         negative[r] = -1;
     }
-    test_operations();
+    test_operations(argc > 1 ? (size_t)atoi(argv[1]) : 1);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     test_wrong_counts();
     test_wrong_types();
