@@ -102,6 +102,16 @@ obeys() {
     done
 }
 
+@test "collrun tune measures what a traced program has called" {
+    export GRADWIRE_MPI_TRACE=events
+    with openmpi 2 requests >out.txt 2>trace.txt
+    sort gradwire-mpi.*.jsonl >all.jsonl
+    "$BUILD/collrun" tune --from all.jsonl --seconds 1ms --dry-run -o jsonl >rows.txt
+    for op in broadcast allreduce gather allgather alltoall scan; do
+        grep -q "\"op\":\"$op\",\"ranks\":2" rows.txt
+    done
+}
+
 @test "ranks that call different collectives, or end, are an error that names both" {
     for mpi in openmpi mpich; do
         [ -e "$BATS_FILE_TMPDIR/semantics.$mpi" ] || skip "$mpi is not installed"
