@@ -21,7 +21,8 @@ enum group {
     LOGICAL,
     COMPLEX,
     BYTES,
-    PAIR
+    PAIR,
+    TEXT /* has no operations */
 };
 
 struct known_type {
@@ -65,6 +66,7 @@ static const struct known_type known_types[] = {
     INTEGERS(X)
 #undef X
         {MPI_BYTE, BYTES, 1, false},
+    {MPI_CHAR, TEXT, 1, false},
     {MPI_C_DOUBLE_COMPLEX, COMPLEX, 2 * sizeof(double), true},
     {MPI_C_FLOAT_COMPLEX, COMPLEX, 2 * sizeof(float), true},
     {MPI_C_LONG_DOUBLE_COMPLEX, COMPLEX, 2 * sizeof(long double), true},
@@ -245,7 +247,7 @@ bool gw__mpi_type_is_committed(MPI_Datatype type, MPI_Comm self)
                MPI_SUCCESS;
 }
 
-struct gw__mpi_extent gw__mpi_extent(MPI_Datatype type)
+static struct gw__mpi_extent ask_extent(MPI_Datatype type)
 {
     MPI_Aint lower, extent, data_lower, data_extent;
     int bytes;
@@ -259,5 +261,19 @@ struct gw__mpi_extent gw__mpi_extent(MPI_Datatype type)
         .last = (size_t)(data_lower + data_extent),
         .plain = plain,
         .dense = plain && bytes == extent && gw__mpi_type_is_named(type),
+    };
+}
+
+struct gw__mpi_extent gw__mpi_extent(MPI_Datatype type)
+{
+    const struct known_type *t = find_type(type);
+    if (!t || t->bytes == 0)
+        return ask_extent(type);
+    return (struct gw__mpi_extent){
+        .bytes = t->bytes,
+        .stride = t->bytes,
+        .last = t->bytes,
+        .plain = true,
+        .dense = true,
     };
 }
