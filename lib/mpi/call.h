@@ -41,7 +41,7 @@ enum gw__mpi_kind {
 /* Elements of a buffer: `count` of them, or per block where `counts` is set;
  * `displs` in extents of the type. */
 struct gw__mpi_shape {
-    int count;
+    MPI_Count count;
     MPI_Datatype type;
     const int *counts, *displs;
 };

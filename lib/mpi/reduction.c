@@ -14,6 +14,7 @@
  */
 #include "operation.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,7 +187,7 @@ static size_t set_blocks(struct gw__mpi_operation *o, size_t stride)
     size_t *send = o->counts, *send_at = send + ranks;
     size_t *recv = send_at + ranks, *recv_at = recv + ranks;
     for (size_t b = 0; b < ranks; b++) {
-        int count =
+        MPI_Count count =
             o->mpi.recv.counts ? o->mpi.recv.counts[b] : o->mpi.recv.count;
         send[b] = (size_t)count * stride;
         send_at[b] = elems * stride;
@@ -254,6 +255,8 @@ bool gw__mpi_can_reduce(const struct gw__mpi_call *call, int ranks, bool later)
     bool named = gw__mpi_type_is_named(call->recv.type);
     bool own = !gw__mpi_op_is_predefined(call->op);
     if (!own && !gw__mpi_op_is_defined(call->recv.type, call->op))
+        return false;
+    if (call->recv.count > INT_MAX) /* MPI_Reduce_local has an int */
         return false;
     if (!e.plain || e.bytes == 0 || (!named && e.bytes != e.stride))
         return false;

@@ -245,6 +245,29 @@ static void test_signatures(MPI_Comm comm)
     MPI_Type_free(&four);
 }
 
+/* Counts of type MPI_Count. */
+static void test_large_counts(MPI_Comm comm)
+{
+#if MPI_VERSION >= 4
+    MPI_Request request;
+    MPI_Count one = 1, two = 2;
+    int in[2] = {rank, 1}, out[2 * RANKS_MAX] = {0};
+    MPI_Allreduce_c(in, out, two, MPI_INT, MPI_SUM, comm);
+    expect(out[0] == ranks * (ranks - 1) / 2 && out[1] == ranks, "Allreduce_c");
+    MPI_Iallgather_c(in, one, MPI_INT, out, one, MPI_INT, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(out[ranks - 1] == ranks - 1, "Iallgather_c");
+    MPI_Bcast_init_c(in, two, MPI_INT, ranks - 1, comm, MPI_INFO_NULL,
+                     &request);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    expect(in[0] == ranks - 1, "Bcast_init_c");
+#else
+    (void)comm;
+#endif
+}
+
 /* ---- communicators ---- */
 
 static int copies, deletes;
@@ -364,6 +387,7 @@ int main(int argc, char **argv)
     test_status(MPI_COMM_WORLD);
     test_persistent(MPI_COMM_WORLD);
     test_signatures(MPI_COMM_WORLD);
+    test_large_counts(MPI_COMM_WORLD);
     test_attributes(MPI_COMM_WORLD);
     test_groups(MPI_COMM_WORLD);
     test_topologies(MPI_COMM_WORLD);
