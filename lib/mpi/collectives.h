@@ -16,6 +16,32 @@
 #define GW__MPI_LIST(...) __VA_ARGS__
 
 /* clang-format off */
+/* Rows that several collectives have: reductions without a root, blocks of one
+ * length with a root, and without one. */
+#define GW__MPI_REDUCTION(X, kind, name, lower)                                \
+    X(kind, name, lower,                                                       \
+      (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op,   \
+       MPI_Comm comm),                                                         \
+      (in, out, count, type, op, comm),                                        \
+      .in = in, .out = out, .recv = {.count = count, .type = type}, .op = op)
+
+#define GW__MPI_ROOTED_BLOCKS(X, kind, name, lower)                            \
+    X(kind, name, lower,                                                       \
+      (const void *in, COUNT send_count, MPI_Datatype send_type, void *out,    \
+       COUNT recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm),     \
+      (in, send_count, send_type, out, recv_count, recv_type, root, comm),     \
+      .in = in, .send = {.count = send_count, .type = send_type},              \
+      .out = out, .recv = {.count = recv_count, .type = recv_type},            \
+      .root = root)
+
+#define GW__MPI_BLOCKS(X, kind, name, lower)                                   \
+    X(kind, name, lower,                                                       \
+      (const void *in, COUNT send_count, MPI_Datatype send_type, void *out,    \
+       COUNT recv_count, MPI_Datatype recv_type, MPI_Comm comm),               \
+      (in, send_count, send_type, out, recv_count, recv_type, comm),           \
+      .in = in, .send = {.count = send_count, .type = send_type},              \
+      .out = out, .recv = {.count = recv_count, .type = recv_type})
+
 #define GW__MPI_COLLECTIVES(X)                                                 \
     X(BCAST, Bcast, bcast,                                                     \
       (void *buffer, COUNT count, MPI_Datatype type, int root, MPI_Comm comm), \
@@ -27,52 +53,15 @@
       (in, out, count, type, op, root, comm),                                  \
       .in = in, .out = out, .recv = {.count = count, .type = type}, .op = op,  \
       .root = root)                                                            \
-    X(ALLREDUCE, Allreduce, allreduce,                                         \
-      (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op,   \
-       MPI_Comm comm),                                                         \
-      (in, out, count, type, op, comm),                                        \
-      .in = in, .out = out, .recv = {.count = count, .type = type}, .op = op)  \
-    X(REDUCE_SCATTER_BLOCK, Reduce_scatter_block, reduce_scatter_block,        \
-      (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op,   \
-       MPI_Comm comm),                                                         \
-      (in, out, count, type, op, comm),                                        \
-      .in = in, .out = out, .recv = {.count = count, .type = type}, .op = op)  \
-    X(SCAN, Scan, scan,                                                        \
-      (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op,   \
-       MPI_Comm comm),                                                         \
-      (in, out, count, type, op, comm),                                        \
-      .in = in, .out = out, .recv = {.count = count, .type = type}, .op = op)  \
-    X(EXSCAN, Exscan, exscan,                                                  \
-      (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op,   \
-       MPI_Comm comm),                                                         \
-      (in, out, count, type, op, comm),                                        \
-      .in = in, .out = out, .recv = {.count = count, .type = type}, .op = op)  \
-    X(GATHER, Gather, gather,                                                  \
-      (const void *in, COUNT send_count, MPI_Datatype send_type, void *out,    \
-       COUNT recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm),     \
-      (in, send_count, send_type, out, recv_count, recv_type, root, comm),     \
-      .in = in, .send = {.count = send_count, .type = send_type},              \
-      .out = out, .recv = {.count = recv_count, .type = recv_type},            \
-      .root = root)                                                            \
-    X(SCATTER, Scatter, scatter,                                               \
-      (const void *in, COUNT send_count, MPI_Datatype send_type, void *out,    \
-       COUNT recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm),     \
-      (in, send_count, send_type, out, recv_count, recv_type, root, comm),     \
-      .in = in, .send = {.count = send_count, .type = send_type},              \
-      .out = out, .recv = {.count = recv_count, .type = recv_type},            \
-      .root = root)                                                            \
-    X(ALLGATHER, Allgather, allgather,                                         \
-      (const void *in, COUNT send_count, MPI_Datatype send_type, void *out,    \
-       COUNT recv_count, MPI_Datatype recv_type, MPI_Comm comm),               \
-      (in, send_count, send_type, out, recv_count, recv_type, comm),           \
-      .in = in, .send = {.count = send_count, .type = send_type},              \
-      .out = out, .recv = {.count = recv_count, .type = recv_type})            \
-    X(ALLTOALL, Alltoall, alltoall,                                            \
-      (const void *in, COUNT send_count, MPI_Datatype send_type, void *out,    \
-       COUNT recv_count, MPI_Datatype recv_type, MPI_Comm comm),               \
-      (in, send_count, send_type, out, recv_count, recv_type, comm),           \
-      .in = in, .send = {.count = send_count, .type = send_type},              \
-      .out = out, .recv = {.count = recv_count, .type = recv_type})
+    GW__MPI_REDUCTION(X, ALLREDUCE, Allreduce, allreduce)                      \
+    GW__MPI_REDUCTION(X, REDUCE_SCATTER_BLOCK, Reduce_scatter_block,           \
+                      reduce_scatter_block)                                    \
+    GW__MPI_REDUCTION(X, SCAN, Scan, scan)                                     \
+    GW__MPI_REDUCTION(X, EXSCAN, Exscan, exscan)                               \
+    GW__MPI_ROOTED_BLOCKS(X, GATHER, Gather, gather)                           \
+    GW__MPI_ROOTED_BLOCKS(X, SCATTER, Scatter, scatter)                        \
+    GW__MPI_BLOCKS(X, ALLGATHER, Allgather, allgather)                         \
+    GW__MPI_BLOCKS(X, ALLTOALL, Alltoall, alltoall)
 
 #define GW__MPI_COLLECTIVES_OF_INTS(X)                                         \
     X(BARRIER, Barrier, barrier, (MPI_Comm comm), (comm), .root = 0)           \
