@@ -80,6 +80,23 @@ obeys() {
     obeys mpich
 }
 
+@test "blocking collectives of Fortran are taken and right" {
+    export GRADWIRE_MPI_TRACE=1
+    tried=0
+    for mpi in openmpi mpich; do
+        if command -v "mpif90.$mpi" >which.txt && [ -e "$BUILD/libgradwire-mpi-$mpi.so" ]; then
+            "mpif90.$mpi" -w -O0 -o "$BATS_FILE_TMPDIR/fortran.$mpi" \
+                "$BATS_TEST_DIRNAME/../mpi/fortran.f90"
+            with "$mpi" 2 fortran >out.txt 2>trace.txt
+            cat out.txt trace.txt
+            grep -qx 'fortran: 2 ranks, 0 failures' out.txt
+            [ "$(grep -cE '^MPI_[A-Z].* 64 B' trace.txt)" -eq 16 ]
+            tried=1
+        fi
+    done
+    [ "$tried" = 1 ] || skip "no MPI is installed, with its compiler of Fortran"
+}
+
 @test "GRADWIRE_MPI_ORDER=rank is right, and GRADWIRE_MPI=0 takes no call" {
     export GRADWIRE_MPI_TRACE=1
     GRADWIRE_MPI_ORDER=rank with openmpi 2 collectives 5 >out.txt 2>trace.txt

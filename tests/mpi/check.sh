@@ -6,6 +6,7 @@
 #
 #   collectives, semantics, requests, same, communicators
 #                            the C programs of this folder, both MPIs
+#   fortran                  the blocking collectives of Fortran, both MPIs
 #   numpy_collectives.py     mpi4py against NumPy, 1 to 8 ranks
 #   hpcc                     HPC Challenge: all of its own checks
 #   lmp                      LAMMPS, melt.in and salt.in: its output, without and
@@ -49,6 +50,14 @@ passes() {
     fi
 }
 
+compile_fortran() {
+    if ! command -v "mpif90.$1" >out; then
+        echo "skipped fortran: its compiler for $1 is not installed"
+        return
+    fi
+    "mpif90.$1" -w -O1 -o "fortran.$1" "$here/fortran.f90"
+}
+
 c_programs() {
     if [ ! -e "$build/libgradwire-mpi-$1.so" ] || ! command -v "mpicc.$1" >out; then
         echo "skipped $1: its headers are not installed"
@@ -57,7 +66,9 @@ c_programs() {
     for program in collectives semantics requests same communicators; do
         "mpicc.$1" -O1 -w -o "$program.$1" "$here/$program.c" -pthread
     done
+    compile_fortran "$1"
     for n in $ranks; do
+        [ ! -e "fortran.$1" ] || passes "$1" "$n" fortran "./fortran.$1"
         passes "$1" "$n" collectives "./collectives.$1" 0 1 1000 40000
         passes "$1" "$n" semantics "./semantics.$1"
         passes "$1" "$n" requests "./requests.$1"
