@@ -247,7 +247,7 @@ bool gw__mpi_type_is_committed(MPI_Datatype type, MPI_Comm self)
                MPI_SUCCESS;
 }
 
-static struct gw__mpi_extent ask_extent(MPI_Datatype type)
+static struct gw__mpi_extent query_extent(MPI_Datatype type)
 {
     MPI_Aint lower, extent, data_lower, data_extent;
     int bytes;
@@ -268,7 +268,7 @@ struct gw__mpi_extent gw__mpi_extent(MPI_Datatype type)
 {
     const struct known_type *t = find_type(type);
     if (!t || t->bytes == 0)
-        return ask_extent(type);
+        return query_extent(type);
     return (struct gw__mpi_extent){
         .bytes = t->bytes,
         .stride = t->bytes,
