@@ -14,7 +14,7 @@
  *
  * RANK MS: this rank sleeps so long in each step.
  */
-#include "heat.h"
+#include "plate.h"
 
 #include <mpi.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  * Each rank has whole blocks of 256 rows, and the last one has the rest. Find the
  * late rank in the trace. Change this function so that no rank is late.
  */
-#include "heat.h"
+#include "plate.h"
 
 enum { BLOCK = 256 };
 

@@ -3,7 +3,7 @@
  * The rows of the plate that a rank has: n / ranks, and the first n % ranks have
  * one more.
  */
-#include "heat.h"
+#include "plate.h"
 
 int rows_of(int rank, int ranks, int n)
 {
