@@ -11,7 +11,7 @@
 #define DEFINE(kind_, name, parameters, arguments, ...)                        \
     GW_API int MPI_##name(GW__MPI_LIST parameters)                             \
     {                                                                          \
-        const struct gw__mpi_call call = {                                     \
+        struct gw__mpi_call call = {                                           \
             .kind = GW__MPI_##kind_, .comm = comm, __VA_ARGS__};               \
         struct gw__mpi_comm *c = gw__mpi_take(&call, false);                   \
         return c ? gw__mpi_run(c, &call) : PMPI_##name arguments;              \

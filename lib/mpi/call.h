@@ -7,6 +7,8 @@
 #ifndef GW__MPI_CALL_H
 #define GW__MPI_CALL_H
 
+#include "types.h"
+
 #include <mpi.h>
 
 #include <stdbool.h>
@@ -56,6 +58,10 @@ struct gw__mpi_call {
     MPI_Op op;
     int root;
     MPI_Comm comm;
+    /* Of a reduction that is taken: whether the library has it, and which one
+     * it is. */
+    bool native;
+    struct gw__mpi_reduction reduction;
 };
 
 /* Returns "MPI_Allreduce". */

@@ -13,7 +13,7 @@
 #define DEFINE(kind_, name, parameters, arguments, ...)                        \
     GW_API int MPI_##name(GW__MPI_LIST parameters, MPI_Request *request)       \
     {                                                                          \
-        const struct gw__mpi_call call = {                                     \
+        struct gw__mpi_call call = {                                           \
             .kind = GW__MPI_##kind_, .comm = comm, __VA_ARGS__};               \
         struct gw__mpi_comm *c = gw__mpi_take(&call, true);                    \
         return c ? gw__mpi_start_new(c, &call, request)                        \

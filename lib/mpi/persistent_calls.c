@@ -15,7 +15,7 @@
     GW_API int GW__MPI_PERSISTENT(MPI, name)(                                  \
         GW__MPI_LIST parameters, MPI_Info info, MPI_Request * request)         \
     {                                                                          \
-        const struct gw__mpi_call call = {                                     \
+        struct gw__mpi_call call = {                                           \
             .kind = GW__MPI_##kind_, .comm = comm, __VA_ARGS__};               \
         struct gw__mpi_comm *c = gw__mpi_take(&call, true);                    \
         return c ? gw__mpi_persistent_new(c, &call, request)                   \
