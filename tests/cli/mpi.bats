@@ -16,7 +16,7 @@ setup_file() {
     for mpi in openmpi mpich; do
         if command -v "mpicc.$mpi" >"$BATS_FILE_TMPDIR/which" &&
             [ -e "$BUILD/libgradwire-mpi-$mpi.so" ]; then
-            for program in collectives semantics requests same communicators; do
+            for program in collectives semantics requests random same communicators; do
                 "mpicc.$mpi" -Wall -Wextra -Wno-stringop-overflow -Wno-stringop-overread -O1 -o "$BATS_FILE_TMPDIR/$program.$mpi" \
                     "tests/mpi/$program.c" -pthread || return 1
             done
@@ -62,7 +62,7 @@ taken() {
 }
 
 obeys() {
-    for name in semantics requests same communicators; do
+    for name in semantics requests random same communicators; do
         arguments=
         [ "$name" != same ] || arguments=11
         # shellcheck disable=SC2086 # none or one

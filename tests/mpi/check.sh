@@ -4,7 +4,7 @@
 # check.sh BUILD: unmodified MPI programs with their collectives on gradwire, by
 # RANKS="2 3 4 8" ranks:
 #
-#   collectives, semantics, requests, same, communicators
+#   collectives, semantics, requests, random, same, communicators
 #                            the C programs of this folder, both MPIs
 #   fortran                  the blocking collectives of Fortran, both MPIs
 #   numpy_collectives.py     mpi4py against NumPy, 1 to 8 ranks
@@ -63,7 +63,7 @@ c_programs() {
         echo "skipped $1: its headers are not installed"
         return
     fi
-    for program in collectives semantics requests same communicators; do
+    for program in collectives semantics requests random same communicators; do
         "mpicc.$1" -O1 -w -o "$program.$1" "$here/$program.c" -pthread
     done
     compile_fortran "$1"
@@ -72,6 +72,7 @@ c_programs() {
         passes "$1" "$n" collectives "./collectives.$1" 0 1 1000 40000
         passes "$1" "$n" semantics "./semantics.$1"
         passes "$1" "$n" requests "./requests.$1"
+        passes "$1" "$n" "500 random calls" "./random.$1" 500 "$n"
         passes "$1" "$n" "same errors and results" "./same.$1" $((n < 4 ? 1 : 5))
         passes "$1" "$n" "200 communicators" "./communicators.$1" 200 20000
         GRADWIRE_MPI_ORDER=rank passes "$1" "$n" "collectives in rank order" \
