@@ -63,8 +63,11 @@ taken() {
 
 obeys() {
     for name in semantics requests random same communicators; do
-        arguments=
-        [ "$name" != same ] || arguments=11
+        case $name in
+        same) arguments=11 ;;
+        random) arguments=40 ;;
+        *) arguments= ;;
+        esac
         # shellcheck disable=SC2086 # none or one
         with "$1" 2 "$name" $arguments >out.txt 2>err.txt
         cat out.txt err.txt
