@@ -174,6 +174,24 @@ static unsigned reduced_ranks(const struct pattern *p, unsigned rank)
     return p->collective == GW_EXSCAN ? rank : p->ranks;
 }
 
+/* The chunks that the rank wants: each has its own contributors. */
+static size_t custom_wrong(const struct pattern *p, unsigned rank,
+                           const unsigned char *result, size_t *first)
+{
+    struct values table;
+    size_t wrong = 0, elem_bytes = gw_dtype_size(p->type);
+    for (unsigned chunk = 0; chunk < p->plan->chunks; chunk++) {
+        size_t offset, length;
+        if (!gw_plan_wants(p->plan, rank, chunk))
+            continue;
+        gw_plan_extent(p->plan, chunk, p->count, elem_bytes, &offset, &length);
+        values_of_chunk(p, chunk, &table);
+        wrong += differ(&table, offset, length, result + offset * elem_bytes,
+                        offset, first);
+    }
+    return wrong;
+}
+
 /* The result is one section of `table`, or a block of each rank. */
 static size_t result_wrong(const struct pattern *p, unsigned rank,
                            const unsigned char *result, size_t *first)
@@ -185,6 +203,8 @@ static size_t result_wrong(const struct pattern *p, unsigned rank,
     size_t begin = holds_whole(p) ? rank * p->count : 0;
     if (count == 0)
         return 0;
+    if (p->collective == GW_CUSTOM)
+        return custom_wrong(p, rank, result, first);
     if (gw_collective_reduces(p->collective))
         values_reduced(p, reduced_ranks(p, rank), &table);
     else if (!from_each)

@@ -234,6 +234,9 @@ static enum gw_err choose_algo(const char *operand,
     if (source.algo || plan_operand(operand, &is_file, &collective, &ignored) ||
         is_file)
         return GW_OK;
+    if (collective == GW_CUSTOM)
+        return gw_fail(why, GW_EINVAL,
+                       "custom has no algorithm of its own; add --algo FILE");
     size_t count = plan_count(collective, ranks,
                               message_bytes(ranks, elem_bytes), elem_bytes);
     if (gw_choose(wire, collective, ranks, count, elem_bytes, &best, 1) == 0)
