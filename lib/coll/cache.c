@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "plan/registry.h"
+#include "plan/stream.h"
 
 #include <assert.h>
 #include <stdlib.h>

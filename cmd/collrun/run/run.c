@@ -150,6 +150,7 @@ static void fill_pattern(struct pattern *p, const struct gw_plan *plan)
     p->collective = plan->collective;
     p->ranks = plan->ranks;
     p->root = plan->root;
+    p->plan = plan->collective == GW_CUSTOM ? plan : NULL;
     p->in_place = in_place;
     p->seed = common.seed;
     p->counting = values;

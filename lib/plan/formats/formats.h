@@ -46,9 +46,10 @@ GW_MUST_CHECK enum gw_err gw__teccl_import(const struct json_t *json,
                                            const char *name,
                                            struct gw_plan **plan,
                                            struct gw_error *why);
-GW_MUST_CHECK enum gw_err
-gw__teccl_volumes_import(const struct json_t *json, const char *name,
-                         struct gw_plan **plan, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__teccl_volumes_import(const struct json_t *json,
+                                                   const char *name,
+                                                   struct gw_plan **plan,
+                                                   struct gw_error *why);
 GW_MUST_CHECK enum gw_err gw__sccl_import(const struct json_t *json,
                                           const char *name,
                                           struct gw_plan **plan,

@@ -190,8 +190,8 @@ static void add_arrivals(struct volumes *v)
 {
     for (size_t i = 0; i < v->count; i++) {
         const struct volume_flow *flow = &v->flows[i];
-        double *row = &v->arrived[chunk_at(v, flow->owner, flow->chunk) *
-                                  v->ranks];
+        double *row =
+            &v->arrived[chunk_at(v, flow->owner, flow->chunk) * v->ranks];
         row[flow->dst] += flow->parts;
         row[flow->src] -= flow->parts;
     }
@@ -290,8 +290,7 @@ static unsigned count_held(const struct volumes *v,
     return held;
 }
 
-static enum gw_err move_parts(const struct volumes *v,
-                              struct volume_flow *flow,
+static enum gw_err move_parts(const struct volumes *v, struct volume_flow *flow,
                               struct gw__copies *copies)
 {
     uint16_t *places = places_of(v, flow);
