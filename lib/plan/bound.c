@@ -33,7 +33,7 @@ static unsigned ceil_log2(unsigned p)
 double gw_bound_us(enum gw_collective collective, unsigned ranks, size_t count,
                    size_t elem_bytes, const struct gw_cost_model *model)
 {
-    if (ranks <= 1)
+    if (ranks <= 1 || collective == GW_CUSTOM)
         return 0;
     double p = ranks, one = (double)count * (double)elem_bytes;
     double sent = 0, reduced = 0;

@@ -54,8 +54,9 @@ static uint32_t parse_step(struct gw__script *script, uint32_t parent)
     struct gw__lexer *lexer = &script->lexer;
     if (script->nodes[parent].in_step || script->nodes[parent].condition) {
         gw__source_fail(lexer->source, lexer->token.offset,
-                        "a step cannot be inside another step, `has` or "
-                        "`wants`");
+                        script->nodes[parent].in_step
+                            ? "a step cannot contain another step"
+                            : "a step cannot be inside `has` or `wants`");
         return 0;
     }
     uint32_t step = add_node(script, parent, GW__STEP);

@@ -359,7 +359,7 @@ GW_API void gw_plan_price_rank(const struct gw_plan *plan, size_t count,
                                uint64_t *messages, uint64_t *bytes);
 /* Returns the lower bound of a collective's time in microseconds, with one port
  * and p ranks (Chan et al. 2007): ceil(log2 p) rounds, bytes as in
- * gradwire(7). */
+ * gradwire(7). 0 for custom, whose bound depends on the plan: gw_plan_price. */
 GW_API double gw_bound_us(enum gw_collective collective, unsigned ranks,
                           size_t count, size_t elem_bytes,
                           const struct gw_cost_model *model);
