@@ -110,6 +110,28 @@ need_z3() {
     [[ ${lines[1]} == -,2,2,3,3,1.500* && -z ${lines[2]:-} ]]
 }
 
+# Cai et al., "Synthesizing Optimal Collective Algorithms" (PPoPP 2021), table 4,
+# all-gather on a DGX-1: (chunks, steps, rounds). A block of C chunks takes R / C of
+# the time of a block on one NVLink. The bound is 7/6: seven blocks come in over six
+# NVLinks. So (6, 7, 7) and (6, 3, 7) have the best bandwidth, (1, 2, 2) and
+# (2, 2, 3) the fewest steps.
+@test "DGX-1: the rows of SCCL's table for an all-gather, and one round less is refused" {
+    need_z3
+    DGX1=$LABS/topologies/dgx-1.topo
+    rows=('1 2 2' '2 2 3' '6 3 7' '6 7 7')
+    [ -z "${SLOW:-}" ] || rows+=('2 3 3' '3 4 4' '4 5 5' '5 6 6')
+    for row in "${rows[@]}"; do
+        read -r chunks steps rounds <<<"$row"
+        collrun synth allgather --topo "$DGX1" --nearest --chunks "$chunks" \
+            --steps "$steps" --rounds "$rounds" -p sccl.plan -o csv >sccl.csv
+        grep -q "^sccl.plan,$steps,$chunks,$rounds," sccl.csv
+        run -0 collrun verify sccl.plan
+        run -1 collrun synth allgather --topo "$DGX1" --nearest \
+            --chunks "$chunks" --steps "$steps" --rounds $((rounds - 1))
+        [[ $output == *"no plan"* || $output == *"has only"* ]]
+    done
+}
+
 @test "z3 and the trees agree: both reach the bound, and less is refused" {
     need_z3
     printf 'topology mesh\nserver s: accelerator g[0-3]\n%s\n%s\n%s\n' \

@@ -285,7 +285,7 @@ static bool read_lines(struct certificate_reader *r)
 
 /* The flows must reach all ranks, or the one that starts with nothing while all
  * others have the same. */
-static enum gw_err judge(const struct certificate_reader *r)
+static enum gw_err check_flows(const struct certificate_reader *r)
 {
     const struct gw__certificate *c = r->c;
     struct gw_error reason = {0};
@@ -330,7 +330,7 @@ enum gw_err gw_certificate_load(const char *path,
     else if (!read_lines(&r))
         err = reason.code;
     else
-        err = judge(&r);
+        err = check_flows(&r);
     gw__certificate_fini(&c);
     free(text);
     return err ? gw_fail(why, err, "%s", reason.text) : GW_OK;
