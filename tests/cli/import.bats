@@ -168,6 +168,11 @@ EOT
     sed 's/   1>4 c0 +//' groups.plan >short.plan
     run ! --separate-stderr collrun verify short.plan
     [[ "$output$stderr" == *'rank 0 c0 lacks rank 1'* ]]
+    for to in msccl goal; do
+        run ! collrun export --to $to groups.plan
+        [[ "$output" == *'custom; use chakra or dot'* ]]
+    done
+    collrun export --to dot groups.plan | grep -q digraph
     run ! collrun run custom -n 5
     [[ "$output" == *'custom has no algorithm of its own; add --algo FILE'* ]]
 }
