@@ -22,7 +22,7 @@ enum { SWEEPS = 6 };
  * that of an idle one. */
 static const double steepness = 6;
 /* A route from a rank at depth d costs more by so much: trees stay flat. */
-static const double depth_cost = 0.05;
+static const double depth_cost = 0.3;
 
 struct route_trees {
     const struct gw_topology *topology;
