@@ -123,7 +123,7 @@ GW_MUST_CHECK enum gw_err gw__msccl_link(struct gw__msccl *msccl,
                                          struct gw_error *why);
 GW_MUST_CHECK enum gw_err gw__msccl_order(struct gw__msccl *msccl,
                                           struct gw_error *why);
-/* Custom: sets the chunks and what each gpu has (msccl_custom.c). */
+/* Custom: sets the chunks and the inputs of each gpu (msccl_custom.c). */
 GW_MUST_CHECK enum gw_err gw__msccl_custom(struct gw__msccl *msccl,
                                            struct gw_error *why);
 /* Numbers the places of all gpus, and counts them and the chunks that all steps

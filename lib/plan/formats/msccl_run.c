@@ -296,7 +296,7 @@ static enum gw_err take_output(struct msccl_run *r, uint32_t gpu,
 }
 
 /* Custom: a complete chunk is a result. Of several places with it, the first
- * counts. What a gpu had before in its only buffer is not a result. */
+ * counts. The input of a gpu with one buffer is not a result. */
 static void take_custom(struct msccl_run *r, uint32_t gpu,
                         struct gw__msccl_range range)
 {
