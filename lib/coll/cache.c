@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "plan/registry.h"
+#include "plan/stream.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -76,6 +77,10 @@ static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
     *algo = -1;
     if (call->plan)
         return GW_OK;
+    if (!name && call->collective == GW_CUSTOM)
+        return gw_fail(why, GW_EINVAL,
+                       "custom has no algorithm to choose; give a plan, or "
+                       "name an added algorithm");
     if (!name) {
         *algo = choose_algorithm(comm, call);
         return *algo >= 0 ? GW_OK
@@ -128,6 +133,7 @@ static enum gw_err copy_plan(const struct gw_plan *plan, struct gw_plan **copy,
         return err;
     gw_builder_name(builder, plan->algo);
     gw_builder_ports(builder, plan->ports);
+    gw__builder_conditions(builder, plan);
     for (unsigned s = 0; s < plan->steps; s++) {
         gw_builder_step(builder);
         for (size_t i = plan->step_begin[s]; i < plan->step_begin[s + 1]; i++)

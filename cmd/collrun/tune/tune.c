@@ -208,7 +208,7 @@ static enum gw_err read_operands(int count, char **operands,
                                  struct gw_error *why)
 {
     for (unsigned c = 0; c < GW_COLLECTIVES; c++)
-        tune.collectives[c] = count == 0;
+        tune.collectives[c] = count == 0 && c != GW_CUSTOM;
     for (int i = 0; i < count; i++) {
         bool is_file;
         enum gw_collective collective;
@@ -217,6 +217,10 @@ static enum gw_err read_operands(int count, char **operands,
         if (is_file)
             return gw_fail(why, GW_EINVAL,
                            "tune: \"%.100s\" is not a collective", operands[i]);
+        if (collective == GW_CUSTOM)
+            return gw_fail(why, GW_EINVAL,
+                           "custom has no algorithms of its own, so there is "
+                           "nothing to tune");
         tune.collectives[collective] = true;
     }
     return GW_OK;
