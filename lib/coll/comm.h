@@ -176,6 +176,8 @@ struct gw_comm {
                                                                 used */
     const void **reduce_sources; /* room for size + 1 pointers each */
     void **reduce_dests;
+    unsigned char *copied; /* blocks of peers' private memory, and a sum of them
+                              (private_memory.c); NULL: not needed yet */
     struct gw_comm
         *progress_with[GW__PROGRESS_GROUP_MAX]; /* the other members of its
                                                        progress group */

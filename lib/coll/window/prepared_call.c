@@ -8,6 +8,7 @@
 #include "prepared_call.h"
 
 #include "coll/reduce/reduce.h"
+#include "private_memory.h"
 #include "staging.h"
 
 #include <stdlib.h>
@@ -103,7 +104,7 @@ void gw__prepared_reset_counts(struct gw_comm *comm)
 
 /* A call that is being prepared. */
 struct preparation {
-    const struct gw_comm *comm;
+    struct gw_comm *comm;
     const struct gw_call *call;
     const struct gw_plan *plan;
     struct gw__prepared_call *made;
@@ -331,6 +332,7 @@ static void describe_call(const struct preparation *m,
     p->posted_from = posted_from(m);
     if (!p->eager)
         gw__staging_split(m->comm, call, p);
+    gw__private_memory_choose(m->comm, call, p);
 }
 
 static bool allocate_steps(const struct preparation *m)

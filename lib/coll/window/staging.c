@@ -34,6 +34,8 @@
  */
 #include "staging.h"
 
+#include "private_memory.h"
+
 #include <string.h>
 
 enum {
@@ -105,21 +107,22 @@ static enum gw_err make_staging(struct gw_request *r, size_t buffer_bytes,
     return GW_OK;
 }
 
-/* Publishes the place of `memory`, or of a new staging buffer if it cannot be
- * mapped. Does nothing if no peer touches it. */
+/* Publishes the place of `memory`, or of a new staging buffer if peers cannot
+ * reach it. Does nothing if no peer touches it. */
 static enum gw_err show_memory(struct gw_request *r, const void *memory,
                                size_t bytes, size_t staging_bytes, bool touched,
-                               struct gw__staging *staging,
+                               bool copies, struct gw__staging *staging,
                                struct gw__memory_range *range,
                                struct gw_error *why)
 {
-    *range = (struct gw__memory_range){.fd = -1};
+    *range = (struct gw__memory_range){.fd = GW__MEMORY_NONE};
     if (bytes == 0 || !touched)
         return GW_OK;
     if (memory)
-        *range = r->comm->windows->show(r->comm->wire, memory, bytes);
-    return range->fd >= 0 ? GW_OK
-                          : make_staging(r, staging_bytes, staging, range, why);
+        *range = gw__private_memory_show(r->comm, memory, bytes, copies);
+    return range->fd != GW__MEMORY_NONE
+               ? GW_OK
+               : make_staging(r, staging_bytes, staging, range, why);
 }
 
 static enum gw_err open_both(struct gw_request *r, struct gw__memory_range *in,
@@ -134,12 +137,13 @@ static enum gw_err open_both(struct gw_request *r, struct gw__memory_range *in,
     enum gw_err err =
         show_memory(r, r->input_saved ? NULL : input, in_bytes,
                     gw__bytes_in(r->comm, &p->staged),
-                    p->peers_load || r->input_saved, &r->staging_in, in, why);
+                    p->peers_load || r->input_saved, p->copies_in,
+                    &r->staging_in, in, why);
     if (!err)
         err = show_memory(r, r->deferred ? NULL : call->out, p->bytes_out,
                           gw__bytes_out(r->comm, &p->staged),
-                          p->peers_store || r->deferred, &r->staging_out, out,
-                          why);
+                          p->peers_store || r->deferred, p->copies_out,
+                          &r->staging_out, out, why);
     return err;
 }
 
