@@ -22,9 +22,7 @@ struct control_entry {
         unsigned char bytes[GW__EAGER_BYTES]; /* the input, when eager */
         struct {
             struct gw__memory_range in, out;
-            /* Slots of staging buffers (staging.c); 0: the buffer is not
-             * staged. */
-            size_t in_slot_bytes, out_slot_bytes;
+            struct gw__staging_slots in_slots, out_slots;
             _Atomic uint32_t filled, done, drained; /* pieces */
         };
     };

@@ -120,7 +120,7 @@ static bool are_there(const struct gw__window_call *w)
         if (entry->op != w->op ||
             memcmp(&entry->signature, &p->signature, sizeof p->signature) != 0)
             return false;
-        if (!p->eager && (entry->in_slot_bytes || entry->out_slot_bytes))
+        if (!p->eager && (entry->in_slots.bytes || entry->out_slots.bytes))
             return false;
     }
     if (waited)

@@ -16,12 +16,14 @@ struct base {
     const unsigned char *here; /* NULL: not mapped */
     uint64_t there;            /* private memory; 0: unreachable */
     enum gw__layout layout;
-    size_t slot_bytes; /* of a staging buffer */
+    struct gw__staging_slots slots; /* of a staging buffer */
 };
 
 static struct base staging_base(const struct gw__staging *staging)
 {
-    return (struct base){staging->memory, 0, GW__STAGED, staging->slot_bytes};
+    return (struct base){.here = staging->memory,
+                         .layout = GW__STAGED,
+                         .slots = staging->slots};
 }
 
 static struct base own_source(const struct gw__window_call *w)
@@ -29,33 +31,35 @@ static struct base own_source(const struct gw__window_call *w)
     bool in_place = w->prepared->key.in_place;
     if (w->staging_in) /* peers may have stored into the buffer */
         return staging_base(w->staging_in);
-    return (struct base){in_place ? w->call->out : w->call->in, 0,
-                         in_place ? GW__IN_PLACE : GW__APART, 0};
+    return (struct base){.here = in_place ? w->call->out : w->call->in,
+                         .layout = in_place ? GW__IN_PLACE : GW__APART};
 }
 
 static struct base own_dest(const struct gw__window_call *w)
 {
     if (w->staging_out)
         return staging_base(w->staging_out);
-    return (struct base){w->call->out, 0,
-                         w->prepared->key.in_place ? GW__IN_PLACE : GW__APART,
-                         0};
+    return (struct base){
+        .here = w->call->out,
+        .layout = w->prepared->key.in_place ? GW__IN_PLACE : GW__APART};
 }
 
 static struct base base_of(const struct gw__window_call *w, unsigned rank,
                            const struct gw__memory_range *range,
-                           size_t slot_bytes)
+                           const struct gw__staging_slots *slots)
 {
     struct gw_comm *comm = w->comm;
     bool in_place = gw__control_entry(comm, rank, w->turn)->in_place;
-    bool private = range->fd == GW__MEMORY_PRIVATE;
-    return (struct base){
-        private ? NULL : comm->windows->reach(comm->wire, rank, range),
-        private ? range->offset : 0,
-        slot_bytes ? GW__STAGED
-        : in_place ? GW__IN_PLACE
-                   : GW__APART,
-        slot_bytes};
+    struct base base = {.layout = in_place ? GW__IN_PLACE : GW__APART};
+    if (range->fd == GW__MEMORY_PRIVATE)
+        base.there = range->offset;
+    else
+        base.here = comm->windows->reach(comm->wire, rank, range);
+    if (slots->bytes) {
+        base.layout = GW__STAGED;
+        base.slots = *slots;
+    }
+    return base;
 }
 
 static struct base source_base(const struct gw__window_call *w, unsigned rank)
@@ -65,8 +69,8 @@ static struct base source_base(const struct gw__window_call *w, unsigned rank)
     if (rank == comm->rank)
         return own_source(w);
     if (w->prepared->eager)
-        return (struct base){entry->bytes, 0, GW__APART, 0};
-    return base_of(w, rank, &entry->in, entry->in_slot_bytes);
+        return (struct base){.here = entry->bytes, .layout = GW__APART};
+    return base_of(w, rank, &entry->in, &entry->in_slots);
 }
 
 static struct base dest_base(const struct gw__window_call *w, unsigned rank)
@@ -75,7 +79,7 @@ static struct base dest_base(const struct gw__window_call *w, unsigned rank)
         gw__control_entry(w->comm, rank, w->turn);
     if (rank == w->comm->rank)
         return own_dest(w);
-    return base_of(w, rank, &entry->out, entry->out_slot_bytes);
+    return base_of(w, rank, &entry->out, &entry->out_slots);
 }
 
 /* The place of an operand's part: in a staging buffer, or in the user's
@@ -86,7 +90,7 @@ static struct gw__location locate(const struct base *base,
 {
     size_t fragment_at =
         base->layout == GW__STAGED
-            ? gw__staging_slot(part->fragment, base->slot_bytes)
+            ? gw__staging_offset(&base->slots, part->fragment)
             : part->fragment_at;
     size_t offset = operand->offset[base->layout] + fragment_at + part->at;
     return (struct gw__location){

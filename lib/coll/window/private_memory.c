@@ -35,6 +35,7 @@ enum {
 static size_t block_bytes(const struct gw_comm *comm)
 {
     size_t bytes = SCRATCH_BYTES / comm->size / 64 * 64;
+    if (getenv("GWX_BLOCK")) return (size_t)atol(getenv("GWX_BLOCK"));
     return bytes > BLOCK_BYTES_MAX   ? BLOCK_BYTES_MAX
            : bytes < BLOCK_BYTES_MIN ? BLOCK_BYTES_MIN
                                      : bytes;
@@ -71,6 +72,8 @@ static bool pays(const struct gw_comm *comm, const struct gw_call *call,
                  const struct gw__prepared_call *p, bool stores)
 {
     size_t bytes = transfer_bytes(comm, call, p, stores);
+    const char *x = getenv(gw_collective_reduces(call->collective) ? stores ? "GWX_ROUT" : "GWX_RIN" : stores ? "GWX_OUT" : "GWX_IN");
+    if (x) return bytes >= (size_t)atol(x);
     if (!gw_collective_reduces(call->collective))
         return bytes >= MOVE_BYTES_MIN;
     return bytes >= REDUCE_BYTES_MIN && block_bytes(comm) >= REDUCE_BYTES_MIN;
