@@ -146,10 +146,9 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
 };
 
 /* The failpoints that accept `error`. */
-static const bool fails[GW__FAILPOINTS] = {
-    [GW__AT_RING_CONNECT] = true,
-    [GW__AT_PS_LOG] = true,
-    [GW__AT_SHM_PROBE] = true};
+static const bool fails[GW__FAILPOINTS] = {[GW__AT_RING_CONNECT] = true,
+                                           [GW__AT_PS_LOG] = true,
+                                           [GW__AT_SHM_PROBE] = true};
 
 bool gw__failpoint_fails(enum gw__failpoint point)
 {

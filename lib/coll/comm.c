@@ -346,7 +346,6 @@ void gw_comm_destroy(struct gw_comm **made)
     free(comm->in_blocked);
     free(comm->reduce_sources);
     free(comm->reduce_dests);
-    free(comm->copied);
     free(comm->control_blocks);
     free(comm->nodes);
     free(comm->interface);

@@ -170,7 +170,7 @@ struct gw_comm {
     struct gw__choice choices[GW__CACHE];
     uint64_t cache_clock;
     struct gw__scratch scratch[GW__IDLE_MAX];
-    uint64_t staged_bytes; /* slots of staging buffers used so far */
+    uint64_t staged_bytes;          /* slots of staging buffers used so far */
     bool *out_blocked, *in_blocked; /* progress: links used by older calls */
     struct gw_wire_costs costs;     /* rank 0's, so that all choose the same */
     struct gw__tuning_table tuning_table; /* likewise */
@@ -183,8 +183,6 @@ struct gw_comm {
                                                                 used */
     const void **reduce_sources; /* room for size + 1 pointers each */
     void **reduce_dests;
-    unsigned char *copied; /* blocks of peers' private memory, and a sum of them
-                              (private_memory.c); NULL: not needed yet */
     struct gw_comm
         *progress_with[GW__PROGRESS_GROUP_MAX]; /* the other members of its
                                                        progress group */

@@ -35,6 +35,12 @@ struct control_block {
 _Static_assert(sizeof(struct control_block) <= GW__CONTROL_BLOCK_BYTES,
                "fits the card");
 
+/* Does each rank have its own core? All ranks have the same answer. */
+static inline bool gw__has_own_core(const struct gw_comm *comm)
+{
+    return comm->size <= comm->costs.cores;
+}
+
 static inline struct control_entry *
 gw__control_entry(const struct gw_comm *comm, unsigned rank, uint64_t turn)
 {

@@ -60,14 +60,11 @@ static bool find_places(const struct gw__window_call *w,
     const struct gw__prepared_call *p = w->prepared;
     *in = *out = (struct gw__memory_range){.fd = GW__MEMORY_NONE};
     if (p->peers_load && p->key.in_place)
-        *in = gw__private_memory_show(comm, w->call->out, p->bytes_out,
-                                      p->copies_in);
+        *in = gw__private_memory_show(comm, p, w->call->out, p->bytes_out);
     else if (p->peers_load)
-        *in = gw__private_memory_show(comm, w->call->in, p->bytes_in,
-                                      p->copies_in);
+        *in = gw__private_memory_show(comm, p, w->call->in, p->bytes_in);
     if (p->peers_store)
-        *out = gw__private_memory_show(comm, w->call->out, p->bytes_out,
-                                       p->copies_out);
+        *out = gw__private_memory_show(comm, p, w->call->out, p->bytes_out);
     return (!p->peers_load || in->fd != GW__MEMORY_NONE) &&
            (!p->peers_store || out->fd != GW__MEMORY_NONE);
 }

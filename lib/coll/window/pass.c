@@ -21,9 +21,8 @@ struct base {
 
 static struct base staging_base(const struct gw__staging *staging)
 {
-    return (struct base){.here = staging->memory,
-                         .layout = GW__STAGED,
-                         .slots = staging->slots};
+    return (struct base){
+        .here = staging->memory, .layout = GW__STAGED, .slots = staging->slots};
 }
 
 static struct base own_source(const struct gw__window_call *w)
@@ -39,9 +38,9 @@ static struct base own_dest(const struct gw__window_call *w)
 {
     if (w->staging_out)
         return staging_base(w->staging_out);
-    return (struct base){
-        .here = w->call->out,
-        .layout = w->prepared->key.in_place ? GW__IN_PLACE : GW__APART};
+    return (struct base){.here = w->call->out,
+                         .layout = w->prepared->key.in_place ? GW__IN_PLACE
+                                                             : GW__APART};
 }
 
 static struct base base_of(const struct gw__window_call *w, unsigned rank,
@@ -88,14 +87,13 @@ static struct gw__location locate(const struct base *base,
                                   const struct gw__operand *operand,
                                   const struct gw__part *part)
 {
-    size_t fragment_at =
-        base->layout == GW__STAGED
-            ? gw__staging_offset(&base->slots, part->fragment)
-            : part->fragment_at;
-    size_t offset = operand->offset[base->layout] + fragment_at + part->at;
+    size_t fragment_at = base->layout == GW__STAGED
+                             ? gw__staging_offset(&base->slots, part->fragment)
+                             : part->fragment_at;
+    size_t offset = operand->offset[base->layout] + fragment_at;
     return (struct gw__location){
-        .here = base->here ? (unsigned char *)(uintptr_t)base->here + offset
-                           : NULL,
+        .here =
+            base->here ? (unsigned char *)(uintptr_t)base->here + offset : NULL,
         .there = base->there ? base->there + offset : 0};
 }
 
@@ -151,12 +149,12 @@ static bool find_dests(const struct gw__window_call *w,
     return true;
 }
 
-void gw__run_loop(const struct gw__window_call *w,
-                  const struct gw__prepared_step *s, unsigned dest_count,
-                  size_t elems, bool past)
+static void run_loop(const struct gw__window_call *w,
+                     const struct gw__prepared_step *s, unsigned dest_count,
+                     size_t elems)
 {
     struct gw_comm *comm = w->comm;
-    if (dest_count == 1 && s->source_count == 1 && !past) {
+    if (dest_count == 1 && s->source_count == 1 && !s->past) {
         memcpy(comm->reduce_dests[0], comm->reduce_sources[0],
                elems * w->prepared->elem_bytes);
         return;
@@ -170,7 +168,7 @@ void gw__run_loop(const struct gw__window_call *w,
                                            .op = w->call->op,
                                            .scale_ranks =
                                                s->completes ? comm->size : 1,
-                                           .stream = past};
+                                           .stream = s->past};
     if (dest_count > 0)
         gw__reduce_many(&reduce);
 }
@@ -183,7 +181,7 @@ static bool run_part(const struct gw__window_call *w,
     if (!find_sources(w, s, part, lost) ||
         !find_dests(w, s, part, &dest_count, lost))
         return false;
-    gw__run_loop(w, s, dest_count, part->elems, s->past);
+    run_loop(w, s, dest_count, part->elems);
     return true;
 }
 

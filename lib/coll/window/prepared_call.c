@@ -104,7 +104,7 @@ void gw__prepared_reset_counts(struct gw_comm *comm)
 
 /* A call that is being prepared. */
 struct preparation {
-    struct gw_comm *comm;
+    const struct gw_comm *comm;
     const struct gw_call *call;
     const struct gw_plan *plan;
     struct gw__prepared_call *made;
@@ -332,7 +332,7 @@ static void describe_call(const struct preparation *m,
     p->posted_from = posted_from(m);
     if (!p->eager)
         gw__staging_split(m->comm, call, p);
-    gw__private_memory_choose(m->comm, call, p);
+    p->copies = gw__private_memory_pays(m->comm, call, p);
 }
 
 static bool allocate_steps(const struct preparation *m)

@@ -2,101 +2,90 @@
  *
  * Window passes over private memory: that of malloc, which peers cannot map,
  * but the kernel copies between two processes (wire/shm/shm_copy.c). A rank
- * whose buffer is touched only posts its address. The rank that runs the loop
+ * posts the address of its buffer, and the rank that runs the loop copies
+ * straight from one buffer to the other. The owner is not involved. So such a
+ * call has two meetings, as one over mapped memory, and runs on the fast path;
+ * staging has two more per piece.
  *
- *   moves      straight from one buffer to the other
- *   reduces    in blocks: it copies the block of each private source to a
- *              scratch buffer that stays in its level 2 cache, reduces from
- *              there, and copies the result to the private destinations
+ * A staging buffer stays in the caches, and a copy by the kernel costs a system
+ * call and a look-up of each page. So copies pay only
  *
- * The owner is not involved. So such a call has two meetings, as one over
- * mapped memory, and runs on the fast path; staging needs two more per piece.
+ *   for collectives that move data: reductions from a staging buffer are
+ *   always faster than from a block that was copied before
  *
- * A copy costs a system call, and the kernel looks up each page. Short ones are
- * slower than two copies through a staging buffer. So a buffer is posted for
- * copies only if the peers take many bytes at a time from it. Each rank decides
- * this for its own buffers.
+ *   when the buffers of all ranks and the staging buffers together do not fit
+ *   into the last cache. Or, if ranks share a core, from 64 KiB per transfer on
+ *   in a gather or scatter, where staging makes the ranks wait for one another
+ *
+ * Measured with 32 MiB of that cache on 2 cores, in us, at the 5th percentile
+ * (kernel: Open MPI, which copies in the same way):
+ *
+ *   ranks                    2      2      2      2      2      4      4
+ *   collective           bcast  bcast  bcast gather gather scatter  bcast
+ *   bytes                   1M     4M     6M     1M    16M     1M     2M
+ *   staged                  38    133    655     27   1446     55    229
+ *   copied                  60    258    367     40    819     37    186
+ *   Open MPI                58    225    341     53   2049     45    362
+ *
+ * Each rank decides this for its own buffers.
  */
 #include "private_memory.h"
 
-#include <stdlib.h>
+#include "coll/reduce/reduce.h"
+
+#include <assert.h>
 #include <string.h>
 
-enum {
-    SCRATCH_BYTES = 512 << 10,   /* of all sources */
-    BLOCK_BYTES_MAX = 64 << 10,  /* of a source */
-    BLOCK_BYTES_MIN = 4 << 10,
-    MOVE_BYTES_MIN = 8 << 10,    /* of a transfer that is copied */
-    REDUCE_BYTES_MIN = 32 << 10, /* the same for operands of reductions */
-};
+enum { SHARED_CORE_BYTES = 64 << 10 }; /* of a transfer that is copied */
 
 /* ---- choosing ---- */
-
-static size_t block_bytes(const struct gw_comm *comm)
-{
-    size_t bytes = SCRATCH_BYTES / comm->size / 64 * 64;
-    if (getenv("GWX_BLOCK")) return (size_t)atol(getenv("GWX_BLOCK"));
-    return bytes > BLOCK_BYTES_MAX   ? BLOCK_BYTES_MAX
-           : bytes < BLOCK_BYTES_MIN ? BLOCK_BYTES_MIN
-                                     : bytes;
-}
-
-/* Room for a block of each source, and for one of a result. */
-static bool has_room(struct gw_comm *comm)
-{
-    if (!comm->copied)
-        comm->copied = malloc((comm->size + (size_t)1) * block_bytes(comm));
-    return comm->copied != NULL;
-}
 
 /* The mean size of the transfers in which peers load from this rank's input, or
  * store into its result. */
 static size_t transfer_bytes(const struct gw_comm *comm,
                              const struct gw_call *call,
-                             const struct gw__prepared_call *p, bool stores)
+                             const struct gw__prepared_call *p)
 {
     const struct gw__passes *passes = gw__prepared_passes(p);
-    size_t bytes = 0, count = 0;
+    size_t bytes = 0;
     for (unsigned i = 0; i < passes->served_count; i++) {
-        const struct gw__served *served = &passes->served[i];
-        if (served->stores != stores)
-            continue;
+        unsigned cell = passes->served[i].cell;
         bytes += gw__chunk_bytes(comm, call, p->program->plan,
-                                 p->program->cells[served->cell].chunk);
-        count++;
+                                 p->program->cells[cell].chunk);
     }
-    return count ? bytes / count : 0;
+    return passes->served_count ? bytes / passes->served_count : 0;
 }
 
 static bool pays(const struct gw_comm *comm, const struct gw_call *call,
-                 const struct gw__prepared_call *p, bool stores)
+                 const struct gw__prepared_call *p)
 {
-    size_t bytes = transfer_bytes(comm, call, p, stores);
-    const char *x = getenv(gw_collective_reduces(call->collective) ? stores ? "GWX_ROUT" : "GWX_RIN" : stores ? "GWX_OUT" : "GWX_IN");
-    if (x) return bytes >= (size_t)atol(x);
-    if (!gw_collective_reduces(call->collective))
-        return bytes >= MOVE_BYTES_MIN;
-    return bytes >= REDUCE_BYTES_MIN && block_bytes(comm) >= REDUCE_BYTES_MIN;
+    size_t all = gw__bytes_of_all(comm, call), cache = gw__last_cache_bytes();
+    bool one_to_all =
+        call->collective == GW_GATHER || call->collective == GW_SCATTER;
+    if (gw_collective_reduces(call->collective))
+        return false;
+    if (gw__has_own_core(comm))
+        return all > cache / 8 * 3;
+    return all > cache / 4 ||
+           (one_to_all && transfer_bytes(comm, call, p) >= SHARED_CORE_BYTES);
 }
 
-void gw__private_memory_choose(struct gw_comm *comm, const struct gw_call *call,
-                               struct gw__prepared_call *p)
+bool gw__private_memory_pays(const struct gw_comm *comm,
+                             const struct gw_call *call,
+                             const struct gw__prepared_call *p)
 {
     struct gw_error why;
-    p->copies_in = p->peers_load && pays(comm, call, p, false);
-    p->copies_out = p->peers_store && pays(comm, call, p, true);
-    if ((p->copies_in || p->copies_out) &&
-        (!comm->windows->can_copy(comm->wire, &why) || !has_room(comm)))
-        p->copies_in = p->copies_out = false;
+    return (p->peers_load || p->peers_store) && pays(comm, call, p) &&
+           comm->windows->can_copy(comm->wire, &why);
 }
 
-struct gw__memory_range gw__private_memory_show(struct gw_comm *comm,
-                                                const void *memory,
-                                                size_t bytes, bool copies)
+struct gw__memory_range
+gw__private_memory_show(struct gw_comm *comm, const struct gw__prepared_call *p,
+                        const void *memory, size_t bytes)
 {
     struct gw__memory_range range =
         comm->windows->show(comm->wire, memory, bytes);
-    if (range.fd == GW__MEMORY_NONE && copies)
+    if (range.fd == GW__MEMORY_NONE && p->copies)
         range = (struct gw__memory_range){.fd = GW__MEMORY_PRIVATE,
                                           .offset = (uintptr_t)memory};
     return range;
@@ -119,159 +108,53 @@ bool gw__private_memory_is_touched(const struct gw__window_call *w)
 
 bool gw__private_memory_is_safe(const struct gw__window_call *w, unsigned *lost)
 {
-    const struct gw__passes *passes = gw__prepared_passes(w->prepared);
-    *lost = passes->touch_count ? passes->touch[0] : w->comm->rank;
+    *lost = w->comm->rank; /* `check` has the real reason */
     return w->comm->wire->ops->check(w->comm->wire, NULL) == GW_OK;
 }
 
-/* A part of a step, and what is known of its operands. */
-struct copy_step {
-    const struct gw__window_call *w;
-    const struct gw__prepared_step *s;
-    const struct gw__part *part;
-    unsigned *lost;
-    unsigned dest_count; /* mapped here */
-    unsigned char *result; /* what private destinations get */
-};
-
-static const struct gw__operand *sources_of(const struct copy_step *c)
+/* Copies to a destination, from memory of this process. */
+static bool store_to(const struct gw__window_call *w, unsigned rank,
+                     const struct gw__location *to, const unsigned char *from,
+                     size_t bytes)
 {
-    return &c->w->prepared->operands[c->s->source_begin];
+    if (to->here && to->here != from)
+        memcpy(to->here, from, bytes);
+    return to->here ||
+           (to->there && w->comm->windows->store(w->comm->wire, rank, to->there,
+                                                 from, bytes));
 }
 
-static const struct gw__operand *dests_of(const struct copy_step *c)
+/* Only this rank stores what it has loaded: in a collective that moves data, a
+ * rank loads nothing to store it elsewhere. */
+static bool load(const struct gw__window_call *w,
+                 const struct gw__prepared_step *s,
+                 const struct gw__location *from, const struct gw__part *part)
 {
-    return &c->w->prepared->operands[c->s->dest_begin];
-}
-
-static size_t part_bytes(const struct copy_step *c)
-{
-    return c->part->elems * c->w->prepared->elem_bytes;
-}
-
-static bool divides(const struct copy_step *c)
-{
-    return c->s->completes && c->w->call->op == GW_AVG;
-}
-
-/* Does a value go unchanged from one buffer to others? */
-static bool only_moves(const struct copy_step *c)
-{
-    return c->s->source_count == 1 && !divides(c);
-}
-
-/* The destinations that are mapped here. False: one cannot be reached. */
-static bool find_mapped_dests(struct copy_step *c)
-{
-    const struct gw__operand *dests = dests_of(c);
-    c->dest_count = 0;
-    for (unsigned i = 0; i < c->s->dest_count; i++) {
-        struct gw__location to = gw__dest_location(c->w, &dests[i], c->part);
-        if (to.here)
-            c->w->comm->reduce_dests[c->dest_count++] = to.here;
-        else if (!to.there) {
-            *c->lost = dests[i].rank;
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The target of a copy of source `i`: of a value that only moves, the first
- * destination, so that it is copied once. */
-static unsigned char *room_for(const struct copy_step *c, unsigned i)
-{
-    struct gw_comm *comm = c->w->comm;
-    if (only_moves(c) && c->dest_count > 0)
-        return comm->reduce_dests[0];
-    return comm->copied + (i + (size_t)1) * block_bytes(comm);
-}
-
-static bool load_sources(const struct copy_step *c)
-{
-    struct gw_comm *comm = c->w->comm;
-    const struct gw__operand *sources = sources_of(c);
-    for (unsigned i = 0; i < c->s->source_count; i++) {
-        struct gw__location from =
-            gw__source_location(c->w, &sources[i], c->part);
-        if (from.there)
-            from.here = room_for(c, i);
-        if (!from.here || (from.there && !comm->windows->load(
-                                             comm->wire, sources[i].rank,
-                                             from.there, from.here,
-                                             part_bytes(c)))) {
-            *c->lost = sources[i].rank;
-            return false;
-        }
-        comm->reduce_sources[i] = from.here;
-    }
-    return true;
-}
-
-static void reduce_part(struct copy_step *c)
-{
-    struct gw_comm *comm = c->w->comm;
-    unsigned count = c->dest_count;
-    c->result = count > 0 ? comm->reduce_dests[0] : comm->copied;
-    if (only_moves(c)) {
-        c->result = (unsigned char *)(uintptr_t)comm->reduce_sources[0];
-        /* The value may have been loaded there, or be there in place. */
-        for (unsigned i = 0; i < count; i++)
-            if (comm->reduce_dests[i] == c->result) {
-                comm->reduce_dests[i] = comm->reduce_dests[--count];
-                break;
-            }
-    } else if (count == 0)
-        comm->reduce_dests[count++] = comm->copied;
-    bool stores = c->dest_count < c->s->dest_count;
-    gw__run_loop(c->w, c->s, count, c->part->elems, c->s->past && !stores);
-}
-
-static bool store_result(const struct copy_step *c)
-{
-    struct gw_comm *comm = c->w->comm;
-    const struct gw__operand *dests = dests_of(c);
-    for (unsigned i = 0; i < c->s->dest_count; i++) {
-        struct gw__location to = gw__dest_location(c->w, &dests[i], c->part);
-        if (to.here || comm->windows->store(comm->wire, dests[i].rank, to.there,
-                                            c->result, part_bytes(c)))
-            continue;
-        *c->lost = dests[i].rank;
-        return false;
-    }
-    return true;
-}
-
-/* Does the part need no scratch buffer? */
-static bool runs_whole(const struct copy_step *c)
-{
-    return only_moves(c) &&
-           (c->dest_count > 0 || sources_of(c)->rank == c->w->comm->rank);
-}
-
-static bool run_block(struct copy_step *c)
-{
-    if (!find_mapped_dests(c) || !load_sources(c))
-        return false;
-    reduce_part(c);
-    return store_result(c);
+    const struct gw__operand *source = &w->prepared->operands[s->source_begin];
+    const struct gw__operand *dest = &w->prepared->operands[s->dest_begin];
+    struct gw__location to = gw__dest_location(w, dest, part);
+    assert(s->dest_count == 1 && dest->rank == w->comm->rank);
+    return w->comm->windows->load(w->comm->wire, source->rank, from->there,
+                                  to.here,
+                                  part->elems * w->prepared->elem_bytes);
 }
 
 bool gw__private_memory_run(const struct gw__window_call *w,
                             const struct gw__prepared_step *s,
                             const struct gw__part *part, unsigned *lost)
 {
-    struct gw__part block = *part;
-    struct copy_step c = {.w = w, .s = s, .part = &block, .lost = lost};
-    if (!find_mapped_dests(&c))
-        return false;
-    if (runs_whole(&c))
-        return run_block(&c);
-    size_t most = block_bytes(w->comm) / w->prepared->elem_bytes;
-    for (size_t done = 0; done < part->elems; done += block.elems) {
-        block.at = part->at + done * w->prepared->elem_bytes;
-        block.elems = part->elems - done < most ? part->elems - done : most;
-        if (!run_block(&c))
+    const struct gw__operand *source = &w->prepared->operands[s->source_begin];
+    const struct gw__operand *dests = &w->prepared->operands[s->dest_begin];
+    size_t bytes = part->elems * w->prepared->elem_bytes;
+    struct gw__location from = gw__source_location(w, source, part);
+    assert(s->source_count == 1);
+    *lost = source->rank;
+    if (!from.here)
+        return from.there && load(w, s, &from, part);
+    for (unsigned i = 0; i < s->dest_count; i++) {
+        struct gw__location to = gw__dest_location(w, &dests[i], part);
+        *lost = dests[i].rank;
+        if (!store_to(w, dests[i].rank, &to, from.here, bytes))
             return false;
     }
     return true;

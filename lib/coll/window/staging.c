@@ -42,7 +42,7 @@ enum {
     SLOT_BYTES = 1 << 20,       /* of one piece of all chunks, approximately */
     FRAGMENT_BYTES = 256 << 10, /* of a chunk, at most */
     FRAGMENT_BYTES_MIN = 4 << 10,
-    GRAIN = 64, /* elements: pieces begin on cache lines */
+    GRAIN = 64,           /* elements: pieces begin on cache lines */
     RING_BYTES = 4 << 20, /* of all slots, if each rank has its own core */
     SLOTS_MIN = 2,
     SLOTS_MAX = 64,
@@ -65,12 +65,6 @@ static size_t largest_block(const struct gw_call *call, unsigned ranks)
     return most;
 }
 
-/* Does each rank have its own core? All ranks have the same answer. */
-static bool has_own_core(const struct gw_comm *comm)
-{
-    return comm->size <= comm->costs.cores;
-}
-
 /* The size of a piece. Two pieces let an owner and its peer work at the same
  * time, if they have a core each. */
 static size_t fragment_bytes(const struct gw_comm *comm,
@@ -78,7 +72,7 @@ static size_t fragment_bytes(const struct gw_comm *comm,
 {
     size_t bytes = SLOT_BYTES / chunks_of_buffer(plan);
     size_t most = FRAGMENT_BYTES;
-    if (has_own_core(comm) && chunk_bytes / 2 < most)
+    if (gw__has_own_core(comm) && chunk_bytes / 2 < most)
         most = chunk_bytes / 2 + GRAIN;
     bytes = bytes < most ? bytes : most;
     return bytes < FRAGMENT_BYTES_MIN ? FRAGMENT_BYTES_MIN : bytes;
@@ -93,8 +87,7 @@ void gw__staging_split(const struct gw_comm *comm, const struct gw_call *call,
     unsigned parts = gw_plan_segments(plan);
     size_t chunk_elems =
         largest_block(call, comm->size) / parts + GRAIN; /* at most */
-    size_t bytes =
-        fragment_bytes(comm, plan, chunk_elems * p->elem_bytes);
+    size_t bytes = fragment_bytes(comm, plan, chunk_elems * p->elem_bytes);
     p->fragment_elems = bytes / p->elem_bytes / GRAIN * GRAIN;
     p->fragments = (uint32_t)(chunk_elems / p->fragment_elems + 1);
     p->staged = *call;
@@ -113,7 +106,7 @@ static bool must_defer(const struct gw_request *r)
 
 static uint32_t slots_in(const struct gw_comm *comm, size_t slot_bytes)
 {
-    size_t count = has_own_core(comm) ? RING_BYTES / slot_bytes : 0;
+    size_t count = gw__has_own_core(comm) ? RING_BYTES / slot_bytes : 0;
     return count < SLOTS_MIN   ? SLOTS_MIN
            : count > SLOTS_MAX ? SLOTS_MAX
                                : (uint32_t)count;
@@ -145,7 +138,7 @@ static enum gw_err make_staging(struct gw_request *r, size_t buffer_bytes,
  * reach it. Does nothing if no peer touches it. */
 static enum gw_err show_memory(struct gw_request *r, const void *memory,
                                size_t bytes, size_t staging_bytes, bool touched,
-                               bool copies, struct gw__staging *staging,
+                               struct gw__staging *staging,
                                struct gw__memory_range *range,
                                struct gw_error *why)
 {
@@ -153,7 +146,7 @@ static enum gw_err show_memory(struct gw_request *r, const void *memory,
     if (bytes == 0 || !touched)
         return GW_OK;
     if (memory)
-        *range = gw__private_memory_show(r->comm, memory, bytes, copies);
+        *range = gw__private_memory_show(r->comm, r->prepared, memory, bytes);
     return range->fd != GW__MEMORY_NONE
                ? GW_OK
                : make_staging(r, staging_bytes, staging, range, why);
@@ -171,13 +164,12 @@ static enum gw_err open_both(struct gw_request *r, struct gw__memory_range *in,
     enum gw_err err =
         show_memory(r, r->input_saved ? NULL : input, in_bytes,
                     gw__bytes_in(r->comm, &p->staged),
-                    p->peers_load || r->input_saved, p->copies_in,
-                    &r->staging_in, in, why);
+                    p->peers_load || r->input_saved, &r->staging_in, in, why);
     if (!err)
         err = show_memory(r, r->deferred ? NULL : call->out, p->bytes_out,
                           gw__bytes_out(r->comm, &p->staged),
-                          p->peers_store || r->deferred, p->copies_out,
-                          &r->staging_out, out, why);
+                          p->peers_store || r->deferred, &r->staging_out, out,
+                          why);
     return err;
 }
 

@@ -14,8 +14,8 @@
  * path is in shm_link.c, waiting and failing in shm_wait.c, mapping in
  * shm_map.c, copying of memory that cannot be mapped in shm_copy.c.
  */
-#include "base/failpoint.h"
 #include "shm.h"
+#include "base/failpoint.h"
 #include "wire/fence.h"
 
 #include <sched.h>
