@@ -170,6 +170,9 @@ struct gw_comm {
     struct gw__choice choices[GW__CACHE];
     uint64_t cache_clock;
     struct gw__scratch scratch[GW__IDLE_MAX];
+    /* Bytes of all ranks' buffers from which on peers copy private memory
+     * (private_memory.c). */
+    size_t copies_from;
     uint64_t staged_bytes;          /* slots of staging buffers used so far */
     bool *out_blocked, *in_blocked; /* progress: links used by older calls */
     struct gw_wire_costs costs;     /* rank 0's, so that all choose the same */

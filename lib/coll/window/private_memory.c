@@ -31,6 +31,7 @@
  */
 #include "private_memory.h"
 
+#include "base/notice.h"
 #include "coll/reduce/reduce.h"
 
 #include <assert.h>
@@ -56,27 +57,47 @@ static size_t transfer_bytes(const struct gw_comm *comm,
     return passes->served_count ? bytes / passes->served_count : 0;
 }
 
+size_t gw__private_memory_from(const struct gw_comm *comm)
+{
+    size_t cache = gw__last_cache_bytes();
+    return gw__has_own_core(comm) ? cache / 8 * 3 : cache / 4;
+}
+
 static bool pays(const struct gw_comm *comm, const struct gw_call *call,
                  const struct gw__prepared_call *p)
 {
-    size_t all = gw__bytes_of_all(comm, call), cache = gw__last_cache_bytes();
-    bool one_to_all =
+    bool rooted =
         call->collective == GW_GATHER || call->collective == GW_SCATTER;
     if (gw_collective_reduces(call->collective))
         return false;
-    if (gw__has_own_core(comm))
-        return all > cache / 8 * 3;
-    return all > cache / 4 ||
-           (one_to_all && transfer_bytes(comm, call, p) >= SHARED_CORE_BYTES);
+    return gw__bytes_of_all(comm, call) > comm->copies_from ||
+           (rooted && !gw__has_own_core(comm) &&
+            transfer_bytes(comm, call, p) >= SHARED_CORE_BYTES);
+}
+
+/* Once per process, on rank 0, which stands for all. */
+static void notice_refusal(const struct gw_comm *comm,
+                           const struct gw_error *why)
+{
+    static _Atomic bool noticed;
+    if (comm->rank == 0 && !atomic_exchange(&noticed, true))
+        gw__notice("shm: large buffers of malloc are copied twice: %s; "
+                   "allocate them with gw_alloc, or permit ptrace(2) between "
+                   "the ranks",
+                   why->text);
 }
 
 bool gw__private_memory_pays(const struct gw_comm *comm,
                              const struct gw_call *call,
                              const struct gw__prepared_call *p)
 {
-    struct gw_error why;
-    return (p->peers_load || p->peers_store) && pays(comm, call, p) &&
-           comm->windows->can_copy(comm->wire, &why);
+    struct gw_error why = {0};
+    if (!(p->peers_load || p->peers_store) || !pays(comm, call, p))
+        return false;
+    bool may = comm->windows->can_copy(comm->wire, &why);
+    if (!may)
+        notice_refusal(comm, &why);
+    return may;
 }
 
 struct gw__memory_range

@@ -20,6 +20,8 @@ struct gw__location {
     uint64_t there;      /* private memory; 0: unreachable */
 };
 
+/* The value of comm->copies_from. */
+size_t gw__private_memory_from(const struct gw_comm *comm);
 /* Should peers copy the buffers of the call if they cannot map them, and may
  * they? Otherwise these are staged. */
 bool gw__private_memory_pays(const struct gw_comm *comm,
