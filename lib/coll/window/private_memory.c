@@ -14,8 +14,14 @@
  *   always faster than from a block that was copied before
  *
  *   when the buffers of all ranks and the staging buffers together do not fit
- *   into the last cache. Or, if ranks share a core, from 64 KiB per transfer on
- *   in a gather or scatter, where staging makes the ranks wait for one another
+ *   into the last cache
+ *
+ *   in a broadcast from 96 KiB on, if each rank has its own core. Only there
+ *   all data passes twice from core to core in a staging buffer, so that it is
+ *   slow where the cores share no cache (256 KiB with 2 ranks: 10 us or 36)
+ *
+ *   in a gather or scatter from 64 KiB per transfer on, if ranks share a core,
+ *   where staging makes them wait for one another
  *
  * Measured with 32 MiB of that cache on 2 cores, in us, at the 5th percentile
  * (kernel: Open MPI, which copies in the same way):
@@ -23,7 +29,7 @@
  *   ranks                    2      2      2      2      2      4      4
  *   collective           bcast  bcast  bcast gather gather scatter  bcast
  *   bytes                   1M     4M     6M     1M    16M     1M     2M
- *   staged                  38    133    655     27   1446     55    229
+ *   staged              38-140 133-320   655     27   1446     55    229
  *   copied                  60    258    367     40    819     37    186
  *   Open MPI                58    225    341     53   2049     45    362
  *
@@ -37,7 +43,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SHARED_CORE_BYTES = 64 << 10 }; /* of a transfer that is copied */
+/* Of a transfer that is copied. */
+enum { BROADCAST_BYTES = 96 << 10, SHARED_CORE_BYTES = 64 << 10 };
 
 /* ---- choosing ---- */
 
@@ -63,16 +70,27 @@ size_t gw__private_memory_from(const struct gw_comm *comm)
     return gw__has_own_core(comm) ? cache / 8 * 3 : cache / 4;
 }
 
+/* The size of a transfer from which a copy pays in a collective in which one
+ * rank moves all data. */
+static size_t one_root_bytes(const struct gw_comm *comm,
+                             const struct gw_call *call)
+{
+    bool own_core = gw__has_own_core(comm);
+    if (call->collective == GW_BROADCAST && own_core)
+        return BROADCAST_BYTES;
+    if ((call->collective == GW_GATHER || call->collective == GW_SCATTER) &&
+        !own_core)
+        return SHARED_CORE_BYTES;
+    return SIZE_MAX;
+}
+
 static bool pays(const struct gw_comm *comm, const struct gw_call *call,
                  const struct gw__prepared_call *p)
 {
-    bool rooted =
-        call->collective == GW_GATHER || call->collective == GW_SCATTER;
     if (gw_collective_reduces(call->collective))
         return false;
     return gw__bytes_of_all(comm, call) > comm->copies_from ||
-           (rooted && !gw__has_own_core(comm) &&
-            transfer_bytes(comm, call, p) >= SHARED_CORE_BYTES);
+           transfer_bytes(comm, call, p) >= one_root_bytes(comm, call);
 }
 
 /* Once per process, on rank 0, which stands for all. */
@@ -127,9 +145,10 @@ bool gw__private_memory_is_touched(const struct gw__window_call *w)
     return false;
 }
 
-bool gw__private_memory_is_safe(const struct gw__window_call *w, unsigned *lost)
+/* Do all peers live, so that their pids are still theirs? To be asked after a
+ * load and before a store. */
+static bool peers_live(const struct gw__window_call *w)
 {
-    *lost = w->comm->rank; /* `check` has the real reason */
     return w->comm->wire->ops->check(w->comm->wire, NULL) == GW_OK;
 }
 
@@ -138,26 +157,31 @@ static bool store_to(const struct gw__window_call *w, unsigned rank,
                      const struct gw__location *to, const unsigned char *from,
                      size_t bytes)
 {
-    if (to->here && to->here != from)
+    struct gw_comm *comm = w->comm;
+    if (!to->here)
+        return to->there && peers_live(w) &&
+               comm->windows->store(comm->wire, rank, to->there, from, bytes);
+    if (to->here != from)
         memcpy(to->here, from, bytes);
-    return to->here ||
-           (to->there && w->comm->windows->store(w->comm->wire, rank, to->there,
-                                                 from, bytes));
+    return true;
 }
 
-/* Only this rank stores what it has loaded: in a collective that moves data, a
- * rank loads nothing to store it elsewhere. */
-static bool load(const struct gw__window_call *w,
-                 const struct gw__prepared_step *s,
-                 const struct gw__location *from, const struct gw__part *part)
+/* Copies from the private memory of a peer. The only destination is this rank's
+ * result: a collective that moves data loads nothing to store it elsewhere. */
+static bool load_from(const struct gw__window_call *w,
+                      const struct gw__prepared_step *s,
+                      const struct gw__location *from,
+                      const struct gw__part *part)
 {
-    const struct gw__operand *source = &w->prepared->operands[s->source_begin];
-    const struct gw__operand *dest = &w->prepared->operands[s->dest_begin];
+    struct gw_comm *comm = w->comm;
+    const struct gw__prepared_call *p = w->prepared;
+    const struct gw__operand *dest = &p->operands[s->dest_begin];
     struct gw__location to = gw__dest_location(w, dest, part);
-    assert(s->dest_count == 1 && dest->rank == w->comm->rank);
-    return w->comm->windows->load(w->comm->wire, source->rank, from->there,
-                                  to.here,
-                                  part->elems * w->prepared->elem_bytes);
+    assert(s->dest_count == 1 && dest->rank == comm->rank);
+    return comm->windows->load(comm->wire, p->operands[s->source_begin].rank,
+                               from->there, to.here,
+                               part->elems * p->elem_bytes) &&
+           peers_live(w);
 }
 
 bool gw__private_memory_run(const struct gw__window_call *w,
@@ -171,7 +195,7 @@ bool gw__private_memory_run(const struct gw__window_call *w,
     assert(s->source_count == 1);
     *lost = source->rank;
     if (!from.here)
-        return from.there && load(w, s, &from, part);
+        return from.there && load_from(w, s, &from, part);
     for (unsigned i = 0; i < s->dest_count; i++) {
         struct gw__location to = gw__dest_location(w, &dests[i], part);
         *lost = dests[i].rank;

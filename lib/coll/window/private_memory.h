@@ -35,9 +35,6 @@ gw__private_memory_show(struct gw_comm *comm, const struct gw__prepared_call *p,
 
 /* Has a touched rank posted private memory? */
 bool gw__private_memory_is_touched(const struct gw__window_call *w);
-/* Do all peers live? To be asked before copies and after them. */
-bool gw__private_memory_is_safe(const struct gw__window_call *w,
-                                unsigned *lost);
 /* Runs a part of a step that moves data, and whose operands may be private.
  * False: the memory of rank `*lost` is unreachable. */
 bool gw__private_memory_run(const struct gw__window_call *w,
