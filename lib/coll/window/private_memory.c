@@ -14,24 +14,22 @@
  *   always faster than from a block that was copied before
  *
  *   when the buffers of all ranks and the staging buffers together do not fit
- *   into the last cache
+ *   into the last cache; if ranks share a core, only for collectives with a
+ *   root, since an all-gather or all-to-all by copies waits longer
  *
  *   in a broadcast from 96 KiB on, if each rank has its own core. Only there
  *   all data passes twice from core to core in a staging buffer, so that it is
  *   slow where the cores share no cache (256 KiB with 2 ranks: 10 us or 36)
  *
- *   in a gather or scatter from 64 KiB per transfer on, if ranks share a core,
- *   where staging makes them wait for one another
+ * Measured with 32 MiB of that cache on 2 cores, in us, at the 5th percentile.
+ * Open MPI copies in the same way:
  *
- * Measured with 32 MiB of that cache on 2 cores, in us, at the 5th percentile
- * (kernel: Open MPI, which copies in the same way):
- *
- *   ranks                    2      2      2      2      2      4      4
- *   collective           bcast  bcast  bcast gather gather scatter  bcast
- *   bytes                   1M     4M     6M     1M    16M     1M     2M
- *   staged              38-140 133-320   655     27   1446     55    229
- *   copied                  60    258    367     40    819     37    186
- *   Open MPI                58    225    341     53   2049     45    362
+ *   ranks           2        2       2      2       2       4        4
+ *   collective    bcast    bcast   bcast  gather  gather  scatter  bcast
+ *   bytes          1M       4M      6M      1M     16M      16M      2M
+ *   staged       38-140  133-320   655      27    1446     2585     229
+ *   copied         60      258     367      40     819      937     186
+ *   Open MPI       58      225     341      53    2049     1153     362
  *
  * Each rank decides this for its own buffers.
  */
@@ -43,26 +41,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Of a transfer that is copied. */
-enum { BROADCAST_BYTES = 96 << 10, SHARED_CORE_BYTES = 64 << 10 };
+enum { BROADCAST_BYTES = 96 << 10 };
 
 /* ---- choosing ---- */
-
-/* The mean size of the transfers in which peers load from this rank's input, or
- * store into its result. */
-static size_t transfer_bytes(const struct gw_comm *comm,
-                             const struct gw_call *call,
-                             const struct gw__prepared_call *p)
-{
-    const struct gw__passes *passes = gw__prepared_passes(p);
-    size_t bytes = 0;
-    for (unsigned i = 0; i < passes->served_count; i++) {
-        unsigned cell = passes->served[i].cell;
-        bytes += gw__chunk_bytes(comm, call, p->program->plan,
-                                 p->program->cells[cell].chunk);
-    }
-    return passes->served_count ? bytes / passes->served_count : 0;
-}
 
 size_t gw__private_memory_from(const struct gw_comm *comm)
 {
@@ -70,27 +51,22 @@ size_t gw__private_memory_from(const struct gw_comm *comm)
     return gw__has_own_core(comm) ? cache / 8 * 3 : cache / 4;
 }
 
-/* The size of a transfer from which a copy pays in a collective in which one
- * rank moves all data. */
-static size_t one_root_bytes(const struct gw_comm *comm,
-                             const struct gw_call *call)
+/* Does one rank have all the data? */
+static bool has_one_root(const struct gw_call *call)
 {
-    bool own_core = gw__has_own_core(comm);
-    if (call->collective == GW_BROADCAST && own_core)
-        return BROADCAST_BYTES;
-    if ((call->collective == GW_GATHER || call->collective == GW_SCATTER) &&
-        !own_core)
-        return SHARED_CORE_BYTES;
-    return SIZE_MAX;
+    return call->collective == GW_BROADCAST || call->collective == GW_GATHER ||
+           call->collective == GW_SCATTER;
 }
 
-static bool pays(const struct gw_comm *comm, const struct gw_call *call,
-                 const struct gw__prepared_call *p)
+static bool pays(const struct gw_comm *comm, const struct gw_call *call)
 {
+    bool large = gw__bytes_of_all(comm, call) > comm->copies_from;
     if (gw_collective_reduces(call->collective))
         return false;
-    return gw__bytes_of_all(comm, call) > comm->copies_from ||
-           transfer_bytes(comm, call, p) >= one_root_bytes(comm, call);
+    if (!gw__has_own_core(comm))
+        return large && has_one_root(call);
+    return large || (call->collective == GW_BROADCAST &&
+                     gw__bytes_in(comm, call) >= BROADCAST_BYTES);
 }
 
 /* Once per process, on rank 0, which stands for all. */
@@ -110,7 +86,7 @@ bool gw__private_memory_pays(const struct gw_comm *comm,
                              const struct gw__prepared_call *p)
 {
     struct gw_error why = {0};
-    if (!(p->peers_load || p->peers_store) || !pays(comm, call, p))
+    if (!(p->peers_load || p->peers_store) || !pays(comm, call))
         return false;
     bool may = comm->windows->can_copy(comm->wire, &why);
     if (!may)
