@@ -72,7 +72,7 @@ bool gw__shm_can_copy(struct gw__wire *wire, struct gw_error *why)
         return true;
     const struct gw__shm_segment *s =
         segment_of(shm, (unsigned)shm->refusing_rank);
-    gw_fail(why, GW_ENOTSUP, "rank %d must not read the memory of rank %u: %s",
+    gw_fail(why, GW_ENOTSUP, "rank %d cannot read the memory of rank %u: %s",
             shm->refusing_rank, s->refused_rank, strerror(s->refused_errno));
     return false;
 }
