@@ -47,10 +47,16 @@ struct gw__prepared_call; /* coll/window/prepared_call.h */
 struct gw__window_call;   /* coll/window/control_block.h */
 struct control_block;     /* coll/window/control_block.h */
 
-/* Room for two pieces of a buffer; memory NULL: none. */
+/* The layout of a staging buffer: slots for one piece of a buffer each, used in
+ * turn from `first` on. */
+struct gw__staging_slots {
+    size_t bytes; /* of a slot; 0: no staging buffer */
+    uint32_t count, first;
+};
+
 struct gw__staging {
-    unsigned char *memory;
-    size_t slot_bytes; /* of one piece */
+    unsigned char *memory; /* NULL: none */
+    struct gw__staging_slots slots;
 };
 
 enum gw__state { GW__WAITING, GW__ENTERED, GW__LEAVING, GW__DONE };
@@ -88,7 +94,7 @@ struct gw_request {
     struct gw__prepared_call *prepared; /* referenced; NULL: not windowed */
     uint64_t turn; /* number of this windowed call in its communicator */
     unsigned seen; /* peers of the touch (then touched) list that are present */
-    /* Pieces of buffers that peers cannot map (stage.c). */
+    /* Pieces of buffers that peers cannot map (staging.c). */
     struct gw__staging staging_in, staging_out;
     uint32_t filled, ran, drained; /* pieces */
     bool input_saved;    /* the own input is also read from the staging
@@ -164,6 +170,10 @@ struct gw_comm {
     struct gw__choice choices[GW__CACHE];
     uint64_t cache_clock;
     struct gw__scratch scratch[GW__IDLE_MAX];
+    /* Bytes of all ranks' buffers from which on peers copy private memory
+     * (private_memory.c). */
+    size_t copies_from;
+    uint64_t staged_bytes;          /* slots of staging buffers used so far */
     bool *out_blocked, *in_blocked; /* progress: links used by older calls */
     struct gw_wire_costs costs;     /* rank 0's, so that all choose the same */
     struct gw__tuning_table tuning_table; /* likewise */

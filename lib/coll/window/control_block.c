@@ -37,7 +37,7 @@ void gw__control_entry_show(struct control_entry *entry,
     entry->in = *in;
     entry->out = *out;
     entry->in_place = in_place;
-    entry->in_slot_bytes = entry->out_slot_bytes = 0;
+    entry->in_slots = entry->out_slots = (struct gw__staging_slots){.bytes = 0};
     atomic_store_explicit(&entry->filled, UINT32_MAX, memory_order_relaxed);
     atomic_store_explicit(&entry->drained, UINT32_MAX, memory_order_relaxed);
     atomic_store_explicit(&entry->done, 0, memory_order_relaxed);

@@ -22,9 +22,7 @@ struct control_entry {
         unsigned char bytes[GW__EAGER_BYTES]; /* the input, when eager */
         struct {
             struct gw__memory_range in, out;
-            /* Slots of staging buffers (staging.c); 0: the buffer is not
-             * staged. */
-            size_t in_slot_bytes, out_slot_bytes;
+            struct gw__staging_slots in_slots, out_slots;
             _Atomic uint32_t filled, done, drained; /* pieces */
         };
     };
@@ -36,6 +34,12 @@ struct control_block {
 };
 _Static_assert(sizeof(struct control_block) <= GW__CONTROL_BLOCK_BYTES,
                "fits the card");
+
+/* Does each rank have its own core? All ranks have the same answer. */
+static inline bool gw__has_own_core(const struct gw_comm *comm)
+{
+    return comm->size <= comm->costs.cores;
+}
 
 static inline struct control_entry *
 gw__control_entry(const struct gw_comm *comm, unsigned rank, uint64_t turn)
