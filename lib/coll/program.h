@@ -15,7 +15,7 @@
 #include <gradwire/coll.h>
 
 #define GW__NO_WRITE UINT32_MAX
-#define GW__RESULT UINT32_MAX
+#define GW__RESULT   UINT32_MAX
 
 /* A chunk that this rank holds, wants, or forwards, in its buffer or in
  * scratch. */
@@ -136,7 +136,7 @@ struct gw__program {
     uint32_t *in_begin;
     bool direct;   /* `push` is present */
     bool stepwise; /* `loads` are, and the peers in `push` */
-    bool eager;  /* and `pull`: every value sent is some rank's initial value */
+    bool eager; /* and `pull`: every value sent is some rank's initial value */
     bool overwrites; /* a pass stores over an initial value that others load */
     struct gw__passes push, pull;
     struct gw__loads loads;

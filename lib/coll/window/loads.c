@@ -27,7 +27,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define NO_ROOM (UINT32_MAX - 1)
+#define NO_ROOM   (UINT32_MAX - 1)
 #define NO_READER UINT32_MAX
 
 /* A cell of some rank, as the plan has left it so far. */
@@ -35,8 +35,9 @@ struct cell_state {
     uint32_t write;               /* its newest; GW__NO_WRITE: none */
     uint32_t written_in, read_in; /* the newest steps, counted from 1 */
     uint32_t rooms[2];            /* of its homes */
-    uint32_t readers[2]; /* own cells: the newest transfer that reads each home */
-    unsigned home;       /* of the newest value */
+    uint32_t
+        readers[2]; /* own cells: the newest transfer that reads each home */
+    unsigned home;  /* of the newest value */
 };
 
 /* A transfer, as its receiver needs it. */
@@ -92,8 +93,8 @@ static void choose_home(struct maker *m, const struct gw_transfer *t,
     uint32_t *room = &cell->rooms[cell->home];
     if (*room != NO_ROOM)
         return;
-    bool result = cell->home == 0 &&
-                  is_result(m->plan, t->dst, t->dst_scratch, t->chunk);
+    bool result =
+        cell->home == 0 && is_result(m->plan, t->dst, t->dst_scratch, t->chunk);
     *room = result ? GW__RESULT : m->room_count[t->dst]++;
 }
 
@@ -190,9 +191,8 @@ static void add_copy(struct maker *m, uint32_t index)
         return;
     struct gw__store *store =
         &p->loads.stores[p->write_count + p->loads.copy_count++];
-    *store = (struct gw__store){.cell = index,
-                                .room = GW__RESULT,
-                                .previous = newest_version(cell)};
+    *store = (struct gw__store){
+        .cell = index, .room = GW__RESULT, .previous = newest_version(cell)};
     list_readers(m, cell, 0, store);
 }
 
@@ -218,8 +218,8 @@ static bool reserve(struct maker *m)
     m->write_count = calloc(ranks, sizeof *m->write_count);
     m->room_count = calloc(ranks, sizeof *m->room_count);
     m->peers = calloc(ranks, sizeof *m->peers);
-    p->loads.sources = calloc(p->source_count + (size_t)1,
-                              sizeof *p->loads.sources);
+    p->loads.sources =
+        calloc(p->source_count + (size_t)1, sizeof *p->loads.sources);
     p->loads.stores = calloc(writes, sizeof *p->loads.stores);
     p->loads.readers =
         calloc(p->send_count + (size_t)1, sizeof *p->loads.readers);

@@ -61,8 +61,9 @@ static size_t input_bytes(const struct gw_request *r)
 static struct gw__memory_range show(const struct gw_request *r,
                                     const void *memory, size_t bytes)
 {
-    return memory && bytes ? r->comm->windows->show(r->comm->wire, memory, bytes)
-                           : (struct gw__memory_range){.fd = -1};
+    return memory && bytes
+               ? r->comm->windows->show(r->comm->wire, memory, bytes)
+               : (struct gw__memory_range){.fd = -1};
 }
 
 /* The rank's own parts of the arena are in its memory, too. */
@@ -117,8 +118,8 @@ static enum gw_err make_arena(struct gw_request *r, struct parts *parts,
     parts->progress = round_up(stores * sizeof *r->loads.progress) + 64;
     parts->rooms = loads->room_count * r->loads.room_bytes;
     parts->ranks = r->comm->size * sizeof *r->loads.ranks;
-    r->scratch_bytes = parts->progress + parts->rooms + parts->in +
-                       parts->out + parts->ranks;
+    r->scratch_bytes =
+        parts->progress + parts->rooms + parts->in + parts->out + parts->ranks;
     r->scratch = gw__scratch_acquire(r->comm, r->scratch_bytes, why);
     return r->scratch ? GW_OK : GW_ENOMEM;
 }
@@ -220,7 +221,6 @@ void gw__loads_close(struct gw_request *r)
         unsigned chunk = p->cells[c].chunk;
         if (p->cells[c].wants)
             memcpy(result + result_offset(r, chunk),
-                   r->loads.out + result_offset(r, chunk),
-                   r->slots[c].bytes);
+                   r->loads.out + result_offset(r, chunk), r->slots[c].bytes);
     }
 }

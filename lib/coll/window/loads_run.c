@@ -34,8 +34,8 @@ static uint32_t stored(const struct gw_request *r, unsigned rank,
     const _Atomic uint32_t *progress =
         rank == r->comm->rank
             ? r->loads.progress
-            : (const _Atomic uint32_t *)(const void *)
-                  r->loads.ranks[rank].arena;
+            : (const _Atomic uint32_t *)(const void *)r->loads.ranks[rank]
+                  .arena;
     return atomic_load_explicit(&progress[write], memory_order_acquire);
 }
 
@@ -228,6 +228,7 @@ static enum gw_err run_store(struct gw_request *r, uint32_t index, bool *moved,
             return gw__window_unreachable(r, (unsigned)gone, why);
         atomic_store_explicit(progress, ++k, memory_order_release);
         r->comm->windows->wake_all(r->comm->wire);
+        r->comm->windows->moved(r->comm->wire);
         *moved = true;
         if (k == slices)
             publish_store(r, index);

@@ -224,8 +224,9 @@ static enum gw_err run_fragment(struct gw_request *r, uint32_t fragment,
         .staging_in = r->input_saved ? &r->staging_in : NULL,
         .staging_out = r->deferred ? &r->staging_out : NULL};
     unsigned lost;
-    return gw__run_steps(&w, fragment, &lost) ? still_entered(r, why)
-                                              : gw__window_unreachable(r, lost, why);
+    return gw__run_steps(&w, fragment, &lost)
+               ? still_entered(r, why)
+               : gw__window_unreachable(r, lost, why);
 }
 
 /* Runs the pieces that are ready. */

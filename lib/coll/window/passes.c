@@ -33,7 +33,7 @@ struct maker {
     bool push;
     struct gw__passes *passes;
     bool *touch, *touched;
-    bool *pushes; /* step -> are its initial values pushed? */
+    bool *pushes;         /* step -> are its initial values pushed? */
     uint32_t *written_in; /* rank * chunks + chunk -> the first step that writes
                              it, counted from 1 */
     bool overwrites;

@@ -129,7 +129,8 @@ enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
             err = r->prepared ? gw__run_passes(r, moved, why)
                               : gw__loads_progress(r, moved, why);
     }
-    if (r->state != GW__WAITING && moves_pieces(r) && (!err || err == GW_PENDING))
+    if (r->state != GW__WAITING && moves_pieces(r) &&
+        (!err || err == GW_PENDING))
         *moved |= gw__staging_move(r);
     if (!err && r->state == GW__LEAVING && all_left(r) &&
         (!moves_pieces(r) || gw__staging_is_empty(r))) {
