@@ -95,7 +95,7 @@ struct gw__rank_write {
 
 /* The target of a write, or of a copy at the end, and the writes of all ranks
  * that must have read it before. */
-struct gw__store {
+struct gw__load_target {
     uint32_t cell, room;
     struct gw__version previous; /* of the cell */
     uint32_t reader_begin, reader_count;
@@ -103,8 +103,8 @@ struct gw__store {
 
 /* Window loads: the writes of a program as loads from the peers' memory. */
 struct gw__loads {
-    struct gw__version *sources; /* as the program's sources */
-    struct gw__store *stores;    /* of each write, then the copies */
+    struct gw__version *sources;    /* as the program's sources */
+    struct gw__load_target *stores; /* of each write, then the copies */
     unsigned copy_count, room_count, reader_count;
     struct gw__rank_write *readers;
 };

@@ -100,7 +100,7 @@ static void choose_home(struct maker *m, const struct gw_transfer *t,
 
 /* All that have yet to read the home are readers that the store waits for. */
 static void list_readers(struct maker *m, struct cell_state *cell,
-                         unsigned home, struct gw__store *store)
+                         unsigned home, struct gw__load_target *store)
 {
     struct gw__loads *loads = &m->program->loads;
     store->reader_begin = loads->reader_count;
@@ -123,10 +123,10 @@ static void begin_write(struct maker *m, const struct gw_transfer *t,
     if (t->dst != p->rank)
         return;
     assert(p->writes[cell->write].step == step);
-    struct gw__store *store = &p->loads.stores[cell->write];
-    *store = (struct gw__store){.cell = p->writes[cell->write].cell,
-                                .room = cell->rooms[cell->home],
-                                .previous = previous};
+    struct gw__load_target *store = &p->loads.stores[cell->write];
+    *store = (struct gw__load_target){.cell = p->writes[cell->write].cell,
+                                      .room = cell->rooms[cell->home],
+                                      .previous = previous};
     list_readers(m, cell, cell->home, store);
 }
 
@@ -189,9 +189,9 @@ static void add_copy(struct maker *m, uint32_t index)
         state_of(m, gw__row(m->plan, p->rank, c->scratch), c->chunk);
     if (!c->wants || cell->home == 0)
         return;
-    struct gw__store *store =
+    struct gw__load_target *store =
         &p->loads.stores[p->write_count + p->loads.copy_count++];
-    *store = (struct gw__store){
+    *store = (struct gw__load_target){
         .cell = index, .room = GW__RESULT, .previous = newest_version(cell)};
     list_readers(m, cell, 0, store);
 }

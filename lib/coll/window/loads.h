@@ -28,7 +28,7 @@ const unsigned char *gw__loads_source(const struct gw_request *r, unsigned rank,
                                       unsigned chunk,
                                       const struct gw__version *version);
 unsigned char *gw__loads_target(const struct gw_request *r,
-                                const struct gw__store *store);
+                                const struct gw__load_target *store);
 /* Copies results to the caller's buffer that are not there. */
 void gw__loads_close(struct gw_request *r);
 

@@ -99,7 +99,7 @@ static void copy_own(const struct gw_request *r)
     const struct gw__version first = {.write = GW__NO_WRITE};
     for (uint32_t c = 0; c < p->cell_count; c++) {
         const struct gw__cell *cell = &p->cells[c];
-        const struct gw__store store = {.cell = c, .room = GW__RESULT};
+        const struct gw__load_target store = {.cell = c, .room = GW__RESULT};
         if (!cell->holds || !cell->wants || cell->written || !r->call.out)
             continue;
         const void *from = gw__loads_source(r, p->rank, cell->chunk, &first);
@@ -151,9 +151,10 @@ enum gw_err gw__loads_open(struct gw_request *r, struct control_entry *entry,
     return GW_OK;
 }
 
-static const unsigned char *reach(const struct gw_request *r, unsigned rank,
-                                  const struct gw__memory_range *range,
-                                  bool *found)
+static const unsigned char *reach_range(const struct gw_request *r,
+                                        unsigned rank,
+                                        const struct gw__memory_range *range,
+                                        bool *found)
 {
     if (range->fd < 0)
         return NULL;
@@ -171,9 +172,9 @@ bool gw__loads_reach(struct gw_request *r, unsigned *lost)
         unsigned rank = *lost = peers->touch[i];
         const struct control_entry *entry = control_entry_of(r, rank);
         r->loads.ranks[rank] = (struct gw__rank_memory){
-            .in = reach(r, rank, &entry->in, &found),
-            .out = reach(r, rank, &entry->out, &found),
-            .arena = reach(r, rank, &entry->arena, &found),
+            .in = reach_range(r, rank, &entry->in, &found),
+            .out = reach_range(r, rank, &entry->out, &found),
+            .arena = reach_range(r, rank, &entry->arena, &found),
             .rooms_at = entry->rooms_at,
             .in_place = entry->in_place};
     }
@@ -205,7 +206,7 @@ static size_t result_offset(const struct gw_request *r, unsigned chunk)
 }
 
 unsigned char *gw__loads_target(const struct gw_request *r,
-                                const struct gw__store *store)
+                                const struct gw__load_target *store)
 {
     unsigned chunk = r->program->cells[store->cell].chunk;
     return store->room == GW__RESULT

@@ -51,7 +51,7 @@ static int waits_for_source(const struct gw_request *r, uint32_t index,
                             uint32_t k)
 {
     const struct gw__program *p = r->program;
-    const struct gw__store *store = &p->loads.stores[index];
+    const struct gw__load_target *store = &p->loads.stores[index];
     if (!has_made(r, p->rank, &store->previous, k))
         return (int)p->rank;
     if (index >= p->write_count)
@@ -67,7 +67,7 @@ static int waits_for_source(const struct gw_request *r, uint32_t index,
 static int waits_for_reader(const struct gw_request *r, uint32_t index,
                             uint32_t k)
 {
-    const struct gw__store *store = &r->program->loads.stores[index];
+    const struct gw__load_target *store = &r->program->loads.stores[index];
     const struct gw__rank_write *readers =
         &r->program->loads.readers[store->reader_begin];
     for (uint32_t i = 0; i < store->reader_count; i++)
@@ -89,7 +89,7 @@ static unsigned list_sources(const struct gw_request *r, uint32_t index,
                              size_t at)
 {
     const struct gw__program *p = r->program;
-    const struct gw__store *store = &p->loads.stores[index];
+    const struct gw__load_target *store = &p->loads.stores[index];
     unsigned chunk = p->cells[store->cell].chunk, count = 0;
     const unsigned char *own =
         gw__loads_source(r, p->rank, chunk, &store->previous);
@@ -131,7 +131,7 @@ static int first_gone(const struct gw_request *r, uint32_t index)
 static void store_slice(const struct gw_request *r, uint32_t index, uint32_t k)
 {
     const struct gw__program *p = r->program;
-    const struct gw__store *store = &p->loads.stores[index];
+    const struct gw__load_target *store = &p->loads.stores[index];
     size_t at = (size_t)k * GW__LOAD_BYTES;
     size_t left = r->slots[store->cell].bytes - at;
     size_t length = left < GW__LOAD_BYTES ? left : GW__LOAD_BYTES;
@@ -236,7 +236,7 @@ static enum gw_err run_store(struct gw_request *r, uint32_t index, bool *moved,
     return GW_OK;
 }
 
-static bool is_complete(const struct gw_request *r, uint32_t index)
+static bool store_is_complete(const struct gw_request *r, uint32_t index)
 {
     return atomic_load_explicit(&r->loads.progress[index],
                                 memory_order_relaxed) ==
@@ -253,7 +253,7 @@ static enum gw_err run_stores(struct gw_request *r, bool *moved,
         if (err)
             return err;
     }
-    while (r->loads.first < count && is_complete(r, r->loads.first))
+    while (r->loads.first < count && store_is_complete(r, r->loads.first))
         r->loads.first++;
     return r->loads.first == count ? GW_OK : GW_PENDING;
 }

@@ -108,8 +108,8 @@ static void finish_request(struct gw_request *r)
     r->state = GW__DONE;
 }
 
-/* Do pieces of staged buffers move? */
-static bool moves_pieces(const struct gw_request *r)
+/* May buffers of this call be staged? */
+static bool may_stage(const struct gw_request *r)
 {
     return r->prepared && !r->prepared->eager;
 }
@@ -129,11 +129,10 @@ enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
             err = r->prepared ? gw__run_passes(r, moved, why)
                               : gw__loads_progress(r, moved, why);
     }
-    if (r->state != GW__WAITING && moves_pieces(r) &&
-        (!err || err == GW_PENDING))
+    if (r->state != GW__WAITING && may_stage(r) && (!err || err == GW_PENDING))
         *moved |= gw__staging_move(r);
     if (!err && r->state == GW__LEAVING && all_left(r) &&
-        (!moves_pieces(r) || gw__staging_is_empty(r))) {
+        (!may_stage(r) || gw__staging_is_empty(r))) {
         finish_request(r);
         *moved = true;
     }
@@ -151,7 +150,7 @@ void gw__window_describe(const struct gw_request *r, char *text, size_t room,
         *peer = passes->touch[r->seen];
     else if (r->state == GW__ENTERED && !r->prepared)
         *peer = gw__loads_waits_for(r, &what);
-    else if (r->state == GW__ENTERED && moves_pieces(r) &&
+    else if (r->state == GW__ENTERED && may_stage(r) &&
              gw__staging_waits_for(r, r->ran, &waited)) {
         *peer = (int)waited;
         what = "to publish the next chunk";
