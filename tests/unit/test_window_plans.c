@@ -144,6 +144,33 @@ START_TEST(another_plan_is_another_call)
 }
 END_TEST
 
+static void give_up(struct gw_comm *comm, void *context)
+{
+    struct gw_plan *plan = context;
+    float in[2] = {1, 2}, out[2];
+    struct gw_call call = {.collective = GW_ALLREDUCE,
+                           .in = in,
+                           .out = out,
+                           .count = 2,
+                           .type = GW_F32,
+                           .op = GW_SUM,
+                           .plan = plan};
+    MUST(gw_run(comm, &call) == GW_OK);
+    if (gw_comm_rank(comm) == 1)
+        gw_comm_abort(comm, GW_ECLOSED, "it has seen enough");
+    else
+        MUST(gw_run(comm, &call) == GW_ECLOSED);
+}
+
+START_TEST(a_rank_that_gives_up_ends_the_call)
+{
+    struct gw_plan *plan = parse(with_scratch);
+    const struct gw_comm_config config = {.wire = "shm"};
+    run_ranks(&config, 2, give_up, plan);
+    gw_plan_destroy(&plan);
+}
+END_TEST
+
 /* ---- the results ---- */
 
 /* Element i of the input of `rank` in this chunk. */
@@ -327,6 +354,7 @@ Suite *suite_window_plans(void)
     tcase_add_test(path, without_windows_both_send_messages);
     tcase_add_test(path, direct_is_what_one_pass_can_run);
     tcase_add_test(path, another_plan_is_another_call);
+    tcase_add_test(path, a_rank_that_gives_up_ends_the_call);
     suite_add_tcase(suite, path);
     TCase *results = tcase_create("window_plans_results");
     tcase_set_timeout(results, 60);
