@@ -11,7 +11,8 @@
  *   engine.c   runs a program over any wire, slice by slice
  *   window/    runs a direct program in one pass over shared memory: window.c
  *              as a request, fast_path.c without one if the call was prepared
- *              and need not wait; both run the steps of prepared_call.c
+ *              and need not wait; both run the steps of prepared_call.c.
+ *              loads_run.c runs a user's plan that is not direct
  *   reduce/    the loop over all data: reductions, per instruction set
  *   reducer/   gradients in buckets; place/ rank, size and host of a process
  *   request.c  starts, tests and waits; scratch.c lends memory
@@ -43,6 +44,7 @@ struct gw__chunk_memory {
 enum { GW__SHARED = 201 };
 
 struct gw__contributors;  /* coll/elastic.h */
+struct gw__rank_memory;   /* coll/window/loads.h */
 struct gw__prepared_call; /* coll/window/prepared_call.h */
 struct gw__window_call;   /* coll/window/control_block.h */
 struct control_block;     /* coll/window/control_block.h */
@@ -57,6 +59,18 @@ struct gw__staging_slots {
 struct gw__staging {
     unsigned char *memory; /* NULL: none */
     struct gw__staging_slots slots;
+};
+
+/* The progress of window loads (window/loads_run.c). */
+struct gw__loads_run {
+    _Atomic uint32_t *progress; /* of each store: its slices */
+    unsigned char *rooms;
+    size_t room_bytes;
+    /* The buffers as peers see them: copies if they cannot map the caller's. */
+    unsigned char *in, *out;
+    struct gw__rank_memory *ranks;
+    uint32_t first; /* all stores before it are complete */
+    bool reached;   /* the peers' memory is in `ranks` */
 };
 
 enum gw__state { GW__WAITING, GW__ENTERED, GW__LEAVING, GW__DONE };
@@ -89,9 +103,10 @@ struct gw_request {
     uint64_t *made_sets;   /* per write: contributors of the version it makes */
     uint64_t *came_sets;   /* per source: contributors it brings */
     uint32_t *open_writes; /* per cell: pending writes */
-    /* window passes */
+    /* windows */
     bool windowed;
-    struct gw__prepared_call *prepared; /* referenced; NULL: not windowed */
+    struct gw__prepared_call *prepared; /* referenced; NULL: not passes */
+    struct gw__loads_run loads;
     uint64_t turn; /* number of this windowed call in its communicator */
     unsigned seen; /* peers of the touch (then touched) list that are present */
     /* Pieces of buffers that peers cannot map (staging.c). */

@@ -78,6 +78,16 @@ EOT
     done
 }
 
+@test "imported plans run in shared memory, in place, with memory of malloc, and by messages" {
+    for file in pair.xml rrcs-ring.xml alltoall-relay.xml forest-allreduce.xml sccl-allreduce.json teccl-alltoall.json; do
+        for how in "" --in-place --malloc --no-windows; do
+            # shellcheck disable=SC2086 # no option or one
+            run -0 collrun bench "$FORMATS/$file" -b 100K -e 100K -i 3 $how -o jsonl
+            [[ $output == *'"wrong":0,'* ]]
+        done
+    done
+}
+
 @test "an average is divided once, also in scratch" {
     scratch_plan >scratch.plan
     run -0 collrun run allreduce --algo scratch.plan -n 2 -b 64K --redop avg -o json

@@ -208,8 +208,8 @@ bool gw__run_steps(const struct gw__window_call *w, uint32_t fragment,
 
 /* ---- of a request ---- */
 
-static enum gw_err unreachable(struct gw_request *r, unsigned peer,
-                               struct gw_error *why)
+enum gw_err gw__window_unreachable(struct gw_request *r, unsigned peer,
+                                   struct gw_error *why)
 {
     struct gw_error reason;
     if (r->comm->wire->ops->check(r->comm->wire, &reason))
@@ -253,7 +253,7 @@ int gw__first_not_entered(const struct gw_comm *comm,
 static enum gw_err still_entered(struct gw_request *r, struct gw_error *why)
 {
     int gone = gw__first_not_entered(r->comm, passes_of(r), r->turn);
-    return gone < 0 ? GW_OK : unreachable(r, (unsigned)gone, why);
+    return gone < 0 ? GW_OK : gw__window_unreachable(r, (unsigned)gone, why);
 }
 
 static enum gw_err run_fragment(struct gw_request *r, uint32_t fragment,
@@ -267,8 +267,9 @@ static enum gw_err run_fragment(struct gw_request *r, uint32_t fragment,
         .staging_in = r->input_saved ? &r->staging_in : NULL,
         .staging_out = r->deferred ? &r->staging_out : NULL};
     unsigned lost;
-    return gw__run_steps(&w, fragment, &lost) ? still_entered(r, why)
-                                              : unreachable(r, lost, why);
+    return gw__run_steps(&w, fragment, &lost)
+               ? still_entered(r, why)
+               : gw__window_unreachable(r, lost, why);
 }
 
 /* Runs the pieces that are ready. */
@@ -290,6 +291,14 @@ static enum gw_err run_fragments(struct gw_request *r, bool *moved,
     return err || r->ran == r->prepared->fragments ? err : GW_PENDING;
 }
 
+void gw__window_leave(struct gw_request *r)
+{
+    gw__publish_left(r->comm, r->turn + 1);
+    r->comm->windows->moved(r->comm->wire);
+    r->state = GW__LEAVING;
+    r->seen = 0;
+}
+
 enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
                            struct gw_error *why)
 {
@@ -300,10 +309,7 @@ enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
     r->prepared->runs++;
     if (r->comm->config.events)
         publish_moved(r);
-    gw__publish_left(r->comm, r->turn + 1);
-    r->comm->windows->moved(r->comm->wire);
-    r->state = GW__LEAVING;
-    r->seen = 0;
+    gw__window_leave(r);
     *moved = true;
     return GW_OK;
 }
