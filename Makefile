@@ -354,13 +354,15 @@ run-fuzz: $(FUZZERS)
 	@.ci/fuzz $(FUZZ_SECONDS) $(FUZZ_JOBS) $(FUZZERS)
 
 # The programs with which gradwire is compared.
-PEERS := $(addprefix $(B)/bench/,openmpi mpich gloo shm_ideal limits)
+PEERS := $(addprefix $(B)/bench/,openmpi mpich cost-openmpi cost-mpich gloo shm_ideal limits)
 $(PEERS): tests/bench/peers/peer.h
 	@mkdir -p $(@D)
 	$(call say,cc,$@)$(PEER_CC) -O3 -D_GNU_SOURCE -o $@ $(filter-out %.h,$^) $(PEER_LIBS)
 $(B)/bench/openmpi $(B)/bench/mpich: tests/bench/peers/mpi_coll.c
-$(B)/bench/openmpi: PEER_CC = mpicc.openmpi
-$(B)/bench/mpich: PEER_CC = mpicc.mpich
+$(B)/bench/cost-openmpi $(B)/bench/cost-mpich: tests/bench/peers/mpi_cost.c | $(LIB_SO)
+$(B)/bench/openmpi $(B)/bench/cost-openmpi: PEER_CC = mpicc.openmpi
+$(B)/bench/mpich $(B)/bench/cost-mpich: PEER_CC = mpicc.mpich
+$(B)/bench/cost-openmpi $(B)/bench/cost-mpich: PEER_LIBS = -Ilib/include -L$(B) -lgradwire -Wl,-rpath,$(abspath $(B))
 $(B)/bench/gloo: tests/bench/peers/gloo_coll.cc
 $(B)/bench/gloo: PEER_CC = g++
 $(B)/bench/gloo: PEER_LIBS = -lgloo -lpthread

@@ -10,7 +10,7 @@ s|man -l man/\([a-z-]*\)\.\([1-7]\)|man \2 \1|g
 s|man -l$|man|
 s|^\( *\)man/\([a-z-]*\)\.\([1-7]\)|\1\3 \2|
 s|man/\([a-z-]*\)\.\([1-7]\)|\1(\2)|g
-s#build/\(collrun\|pipebench\|psnode\|ringctl\|ringtop\)#\1#g
+s#\(\.\./\.\./\)\{0,1\}build/\(collrun\|gradwire-mpirun\|pipebench\|psnode\|ringctl\|ringtop\)#\2#g
 s#\(^\|[^a-z/.]\)labs/\([0-9a-z]\)#\1@LABS@/\2#g
 s|gradwire built (`make`)|gradwire installed|
 s|编译好的 gradwire（`make`）|安装好的 gradwire|

@@ -187,6 +187,21 @@ find_python() {
     esac
 }
 
+# The MPI of a lab with `mpi=yes`: the first one that has a compiler, and gradwire's
+# library.
+find_mpi() {
+    [ -n "$(conf "$LAB" mpi)" ] || return 0
+    for LAB_MPI in openmpi mpich; do
+        if command -v "mpicc.$LAB_MPI" >/dev/null &&
+            [ -e "$LAB_LIBRARY/libgradwire-mpi-$LAB_MPI.so" ]; then
+            export LAB_MPI
+            return
+        fi
+    done
+    fail 69 "lab $number needs Open MPI or MPICH, with its compiler; type:" \
+        "apt install openmpi-bin libopenmpi-dev, and build gradwire again"
+}
+
 need_start() {
     [ -d "$record" ] ||
         fail 64 "lab $number is not started here; type: $me start $number"

@@ -24,6 +24,15 @@
 #   make_program NAME FILE.c...  compiles a program of ranks, $LAB_OUT/NAME, for
 #                                collrun exec. Notes NAME.compiled, 1 or 0, and
 #                                shows the messages of the compiler.
+#   make_mpi_program NAME FILE.c...
+#                                the same for a program of MPI, by the compiler of
+#                                the MPI that the lab has found ($LAB_MPI)
+#   record_mpi NAME WORD...      runs such a program with P ranks, which write their
+#                                events to $LAB_OUT/gradwire-mpi.RANK.jsonl
+#   calls_of NAME [PATTERN]      prints the number of collectives in the trace of a
+#                                program that measure has run, or of those whose
+#                                names match
+#   allow_root_of_mpi            lets root start ranks, as in a container
 #   script NAME                  prints the learner's NAME.awk or NAME.py: the changed
 #                                one, or of two the newer
 #   run_script NAME FILE VAR=VALUE...
@@ -104,12 +113,50 @@ make_program() {
         -L "$LAB_LIBRARY" -lgradwire -lm "-Wl,-rpath,$LAB_LIBRARY"
     printf '%s\t%s\n' "$name" "$(typed cc "$@")" >>"$LAB_OUT/commands"
     # shellcheck disable=SC2086 # the compiler may be two words
-    if ${CC:-cc} "$@" 2>"$LAB_OUT/$name.err"; then
+    note_compiled "$name" ${CC:-cc} "$@"
+}
+
+make_mpi_program() {
+    name=$1
+    shift
+    set -- "mpicc.$LAB_MPI" -std=gnu11 -O2 -Wall -Wextra -ffp-contract=off -I "$LAB" \
+        -o "$LAB_OUT/$name" "$@"
+    printf '%s\t%s\n' "$name" "$(typed "$@")" >>"$LAB_OUT/commands"
+    note_compiled "$name" "$@"
+}
+
+# note_compiled NAME COMMAND...
+note_compiled() {
+    name=$1
+    shift
+    if "$@" 2>"$LAB_OUT/$name.err"; then
         note "$name.compiled" 1
     else
         note "$name.compiled" 0
     fi
     sed 's/^/    /' "$LAB_OUT/$name.err"
+}
+
+record_mpi() {
+    name=$1
+    shift
+    printf '$ GRADWIRE_MPI_TRACE=events %s\n' \
+        "$(typed collrun exec -n "$P" --mpi "./$name" "$@")"
+    (
+        cd "$LAB_OUT"
+        GRADWIRE_MPI_TRACE=events
+        export GRADWIRE_MPI_TRACE
+        run_tool collrun exec -n "$P" --mpi "./$name" "$@" >"$name.traced" 2>&1
+    ) || sed 's/^/    /' "$LAB_OUT/$name.traced"
+}
+
+calls_of() {
+    awk -v pattern="^${2:-MPI_.*}\$" '$1 ~ pattern && $3 ~ /B$/ { n += $4 }
+        END { print n + 0 }' "$LAB_OUT/$1.err"
+}
+
+allow_root_of_mpi() {
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
 
 measure() {

@@ -135,11 +135,20 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
     [GW__AT_PS_CLOSED] =
         {"ps.closed",
          "a slot is about to apply the work items of a closed round"},
+    [GW__AT_SHM_PROBE] =
+        {"shm.probe",
+         "a rank is about to test whether it may copy from the private memory "
+         "of a peer; the error is \"permission denied\""},
+    [GW__AT_SHM_LOAD] = {"shm.load", "a rank is about to copy from the private "
+                                     "memory of a peer"},
+    [GW__AT_SHM_STORE] = {"shm.store", "a rank is about to copy to the private "
+                                       "memory of a peer"},
 };
 
 /* The failpoints that accept `error`. */
-static const bool fails[GW__FAILPOINTS] = {
-    [GW__AT_RING_CONNECT] = true, [GW__AT_PS_LOG] = true};
+static const bool fails[GW__FAILPOINTS] = {[GW__AT_RING_CONNECT] = true,
+                                           [GW__AT_PS_LOG] = true,
+                                           [GW__AT_SHM_PROBE] = true};
 
 bool gw__failpoint_fails(enum gw__failpoint point)
 {

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "plan/registry.h"
+#include "plan/stream.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -76,6 +77,10 @@ static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
     *algo = -1;
     if (call->plan)
         return GW_OK;
+    if (!name && call->collective == GW_CUSTOM)
+        return gw_fail(why, GW_EINVAL,
+                       "custom has no algorithm to choose; give a plan, or "
+                       "name an added algorithm");
     if (!name) {
         *algo = choose_algorithm(comm, call);
         return *algo >= 0 ? GW_OK
@@ -128,6 +133,7 @@ static enum gw_err copy_plan(const struct gw_plan *plan, struct gw_plan **copy,
         return err;
     gw_builder_name(builder, plan->algo);
     gw_builder_ports(builder, plan->ports);
+    gw__builder_conditions(builder, plan);
     for (unsigned s = 0; s < plan->steps; s++) {
         gw_builder_step(builder);
         for (size_t i = plan->step_begin[s]; i < plan->step_begin[s + 1]; i++)
@@ -194,12 +200,42 @@ static enum gw_err make_plan(const struct gw_comm *comm,
     return err;
 }
 
-/* Can a window run its plan in one pass? */
-static bool is_direct(int algo)
+/* Windows run the library's direct algorithms in one pass, and all plans of
+ * users; the other algorithms send messages, whose costs are known. */
+static enum gw_err choose_window(const struct gw_comm *comm,
+                                 const struct gw_call *call, int algo,
+                                 const struct gw_plan *plan,
+                                 enum gw__window_kind *kind,
+                                 struct gw_error *why)
 {
     const struct gw_algo *known =
         algo >= 0 ? gw__algo_numbered((unsigned)algo) : NULL;
-    return known && known->direct && !gw__algo_is_added(known);
+    bool users = call->plan || (known && gw__algo_is_added(known));
+    bool direct = known && known->direct;
+    if (!comm->windows) {
+        *kind = GW__WINDOW_NONE;
+        return GW_OK;
+    }
+    enum gw_err err = users ? gw__plan_is_direct(plan, &direct, why) : GW_OK;
+    *kind = direct  ? GW__WINDOW_PASSES
+            : users ? GW__WINDOW_LOADS
+                    : GW__WINDOW_NONE;
+    return err;
+}
+
+static enum gw_err compile(struct gw_comm *comm, const struct gw_call *call,
+                           int algo, struct gw__program **program,
+                           struct gw_error *why)
+{
+    struct gw_plan *plan = NULL;
+    enum gw__window_kind kind;
+    enum gw_err err = make_plan(comm, call, algo, &plan, why);
+    if (!err)
+        err = choose_window(comm, call, algo, plan, &kind, why);
+    if (!err)
+        return gw__program_new(&plan, comm->rank, kind, program, why);
+    gw_plan_destroy(&plan);
+    return err;
 }
 
 static struct gw__cached *oldest_unused(struct gw_comm *comm)
@@ -240,18 +276,15 @@ enum gw_err gw__program_for(struct gw_comm *comm, const struct gw_call *call,
             return GW_OK;
         }
     struct gw__cached *room = oldest_unused(comm);
-    struct gw_plan *plan = NULL;
+    struct gw__program *made;
     if (!room)
         return gw_fail(why, GW_ENOMEM, "more than %d different calls at once",
                        GW__CACHE);
-    err = make_plan(comm, call, *algo, &plan, why);
+    err = compile(comm, call, *algo, &made, why);
     if (err)
         return err;
     gw__program_destroy(&room->program);
-    err = gw__program_new(&plan, comm->rank, is_direct(*algo), &room->program,
-                          why);
-    if (err)
-        return err;
+    room->program = made;
     room->key = key;
     room->used = ++comm->cache_clock;
     *program = room->program;

@@ -133,6 +133,7 @@ size_t gw__bytes_in(const struct gw_comm *comm, const struct gw_call *call)
     case GW_ALLREDUCE:
     case GW_SCAN:
     case GW_EXSCAN:
+    case GW_CUSTOM:
         elems = call->count;
         break;
     case GW_GATHER:
@@ -164,6 +165,7 @@ size_t gw__bytes_out(const struct gw_comm *comm, const struct gw_call *call)
         break;
     case GW_ALLREDUCE:
     case GW_SCAN:
+    case GW_CUSTOM:
         elems = call->count;
         break;
     case GW_EXSCAN:
@@ -215,7 +217,8 @@ static enum gw_err check_kind(const struct gw_comm *comm,
         return gw_fail(why, GW_EINVAL,
                        "the reduction %s does not support the type %s",
                        gw_redop_name(call->op), gw_dtype_name(call->type));
-    bool scans = call->collective == GW_SCAN || call->collective == GW_EXSCAN;
+    bool scans = call->collective == GW_SCAN || call->collective == GW_EXSCAN ||
+                 call->collective == GW_CUSTOM;
     if (scans && call->op == GW_AVG)
         return gw_fail(why, GW_EINVAL,
                        "%s does not support avg, because each rank has another "

@@ -7,7 +7,7 @@
 #include "coll/cost/calibration.h"
 
 #include "base/log.h"
-#include "coll/window/prepared_call.h"
+#include "coll/window/private_memory.h"
 
 #include "wire/rendezvous/rendezvous.h"
 
@@ -150,7 +150,10 @@ static enum gw_err make_usable(struct gw_comm *comm, struct gw_error *why)
 {
     gw__comm_adopt_wire(comm);
     comm->last_progress_ns = gw_now_ns();
-    return agree_on_costs(comm, why);
+    comm->copies_from = SIZE_MAX;
+    enum gw_err err = agree_on_costs(comm, why);
+    comm->copies_from = gw__private_memory_from(comm);
+    return err;
 }
 
 enum gw_err gw_comm_create(const struct gw_comm_config *config,

@@ -11,7 +11,8 @@
  *   engine.c   runs a program over any wire, slice by slice
  *   window/    runs a direct program in one pass over shared memory: window.c
  *              as a request, fast_path.c without one if the call was prepared
- *              and need not wait; both run the steps of prepared_call.c
+ *              and need not wait; both run the steps of prepared_call.c.
+ *              loads_run.c runs a user's plan that is not direct
  *   reduce/    the loop over all data: reductions, per instruction set
  *   reducer/   gradients in buckets; place/ rank, size and host of a process
  *   request.c  starts, tests and waits; scratch.c lends memory
@@ -43,14 +44,33 @@ struct gw__chunk_memory {
 enum { GW__SHARED = 201 };
 
 struct gw__contributors;  /* coll/elastic.h */
+struct gw__rank_memory;   /* coll/window/loads.h */
 struct gw__prepared_call; /* coll/window/prepared_call.h */
 struct gw__window_call;   /* coll/window/control_block.h */
 struct control_block;     /* coll/window/control_block.h */
 
-/* Room for two pieces of a buffer; memory NULL: none. */
+/* The layout of a staging buffer: slots for one piece of a buffer each, used in
+ * turn from `first` on. */
+struct gw__staging_slots {
+    size_t bytes; /* of a slot; 0: no staging buffer */
+    uint32_t count, first;
+};
+
 struct gw__staging {
-    unsigned char *memory;
-    size_t slot_bytes; /* of one piece */
+    unsigned char *memory; /* NULL: none */
+    struct gw__staging_slots slots;
+};
+
+/* The progress of window loads (window/loads_run.c). */
+struct gw__loads_run {
+    _Atomic uint32_t *progress; /* of each store: its slices */
+    unsigned char *rooms;
+    size_t room_bytes;
+    /* The buffers as peers see them: copies if they cannot map the caller's. */
+    unsigned char *in, *out;
+    struct gw__rank_memory *ranks;
+    uint32_t first; /* all stores before it are complete */
+    bool reached;   /* the peers' memory is in `ranks` */
 };
 
 enum gw__state { GW__WAITING, GW__ENTERED, GW__LEAVING, GW__DONE };
@@ -83,12 +103,13 @@ struct gw_request {
     uint64_t *made_sets;   /* per write: contributors of the version it makes */
     uint64_t *came_sets;   /* per source: contributors it brings */
     uint32_t *open_writes; /* per cell: pending writes */
-    /* window passes */
+    /* windows */
     bool windowed;
-    struct gw__prepared_call *prepared; /* referenced; NULL: not windowed */
+    struct gw__prepared_call *prepared; /* referenced; NULL: not passes */
+    struct gw__loads_run loads;
     uint64_t turn; /* number of this windowed call in its communicator */
     unsigned seen; /* peers of the touch (then touched) list that are present */
-    /* Pieces of buffers that peers cannot map (stage.c). */
+    /* Pieces of buffers that peers cannot map (staging.c). */
     struct gw__staging staging_in, staging_out;
     uint32_t filled, ran, drained; /* pieces */
     bool input_saved;    /* the own input is also read from the staging
@@ -164,6 +185,10 @@ struct gw_comm {
     struct gw__choice choices[GW__CACHE];
     uint64_t cache_clock;
     struct gw__scratch scratch[GW__IDLE_MAX];
+    /* Bytes of all ranks' buffers from which on peers copy private memory
+     * (private_memory.c). */
+    size_t copies_from;
+    uint64_t staged_bytes;          /* slots of staging buffers used so far */
     bool *out_blocked, *in_blocked; /* progress: links used by older calls */
     struct gw_wire_costs costs;     /* rank 0's, so that all choose the same */
     struct gw__tuning_table tuning_table; /* likewise */

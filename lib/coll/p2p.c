@@ -23,7 +23,8 @@ static enum gw_err program_of(struct gw_comm *comm, unsigned src, unsigned dst,
         gw_builder_add(builder, src, dst, 0, GW_REPLACE);
         err = gw_builder_finish(&builder, &plan, why);
         if (!err)
-            err = gw__program_new(&plan, comm->rank, false, kept, why);
+            err =
+                gw__program_new(&plan, comm->rank, GW__WINDOW_NONE, kept, why);
         if (err)
             return err;
     }

@@ -348,7 +348,8 @@ static void order_arrivals(struct compiler *c)
     }
 }
 
-enum gw_err gw__program_new(struct gw_plan **plan, unsigned rank, bool direct,
+enum gw_err gw__program_new(struct gw_plan **plan, unsigned rank,
+                            enum gw__window_kind kind,
                             struct gw__program **program, struct gw_error *why)
 {
     assert(rank < (*plan)->ranks);
@@ -373,8 +374,10 @@ enum gw_err gw__program_new(struct gw_plan **plan, unsigned rank, bool direct,
         order_arrivals(&c);
     } else
         err = gw_fail(why, GW_ENOMEM, "compiling a plan");
-    if (!err && direct)
+    if (!err && kind == GW__WINDOW_PASSES)
         err = gw__passes_make(p, why);
+    if (!err && kind == GW__WINDOW_LOADS)
+        err = gw__loads_make(p, why);
     free_scratch(&c);
     if (err)
         gw__program_destroy(&p);
@@ -399,6 +402,7 @@ void gw__program_destroy(struct gw__program **program)
     free(p->in_begin);
     gw__passes_fini(&p->push);
     gw__passes_fini(&p->pull);
+    gw__loads_fini(&p->loads);
     free(p);
     *program = NULL;
 }

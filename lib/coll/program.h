@@ -15,6 +15,7 @@
 #include <gradwire/coll.h>
 
 #define GW__NO_WRITE UINT32_MAX
+#define GW__RESULT   UINT32_MAX
 
 /* A chunk that this rank holds, wants, or forwards, in its buffer or in
  * scratch. */
@@ -81,6 +82,33 @@ struct gw__served {
     bool stores;
 };
 
+/* A version of a cell in some rank's memory, in window loads. */
+struct gw__version {
+    uint32_t write; /* of that rank; GW__NO_WRITE: the initial value */
+    uint32_t room;  /* in that rank's arena; GW__RESULT: its result */
+};
+
+/* A write of some rank. */
+struct gw__rank_write {
+    uint32_t rank, write;
+};
+
+/* The target of a write, or of a copy at the end, and the writes of all ranks
+ * that must have read it before. */
+struct gw__load_target {
+    uint32_t cell, room;
+    struct gw__version previous; /* of the cell */
+    uint32_t reader_begin, reader_count;
+};
+
+/* Window loads: the writes of a program as loads from the peers' memory. */
+struct gw__loads {
+    struct gw__version *sources;    /* as the program's sources */
+    struct gw__load_target *stores; /* of each write, then the copies */
+    unsigned copy_count, room_count, reader_count;
+    struct gw__rank_write *readers;
+};
+
 struct gw__passes {
     unsigned count, rank_count, served_count;
     struct gw__pass *list;
@@ -106,16 +134,24 @@ struct gw__program {
     uint32_t *out, *out_begin;
     struct gw__arrival *in;
     uint32_t *in_begin;
-    bool direct; /* `push` is present */
-    bool eager;  /* and `pull`: every value sent is some rank's initial value */
+    bool direct;   /* `push` is present */
+    bool stepwise; /* `loads` are, and the peers in `push` */
+    bool eager; /* and `pull`: every value sent is some rank's initial value */
     bool overwrites; /* a pass stores over an initial value that others load */
     struct gw__passes push, pull;
+    struct gw__loads loads;
 };
 
-/* Takes ownership of *plan in any case. `direct`: the plan runs in one pass
- * (struct gw_algo), so window passes are made too. */
+/* What windows run of a program. */
+enum gw__window_kind {
+    GW__WINDOW_NONE,
+    GW__WINDOW_PASSES, /* a direct plan (struct gw_algo), in one pass */
+    GW__WINDOW_LOADS   /* any plan, write by write */
+};
+
+/* Takes ownership of *plan in any case. */
 GW_MUST_CHECK enum gw_err gw__program_new(struct gw_plan **plan, unsigned rank,
-                                          bool direct,
+                                          enum gw__window_kind kind,
                                           struct gw__program **program,
                                           struct gw_error *why);
 void gw__program_destroy(struct gw__program **program);
@@ -124,5 +160,15 @@ void gw__program_destroy(struct gw__program **program);
 GW_MUST_CHECK enum gw_err gw__passes_make(struct gw__program *program,
                                           struct gw_error *why);
 void gw__passes_fini(struct gw__passes *passes);
+
+/* direct.c: can windows run the plan in one pass? GW_ENOMEM. */
+GW_MUST_CHECK enum gw_err gw__plan_is_direct(const struct gw_plan *plan,
+                                             bool *direct,
+                                             struct gw_error *why);
+
+/* loads.c */
+GW_MUST_CHECK enum gw_err gw__loads_make(struct gw__program *program,
+                                         struct gw_error *why);
+void gw__loads_fini(struct gw__loads *loads);
 
 #endif

@@ -7,6 +7,8 @@
 #ifndef GW__MPI_CALL_H
 #define GW__MPI_CALL_H
 
+#include "types.h"
+
 #include <mpi.h>
 
 #include <stdbool.h>
@@ -41,7 +43,7 @@ enum gw__mpi_kind {
 /* Elements of a buffer: `count` of them, or per block where `counts` is set;
  * `displs` in extents of the type. */
 struct gw__mpi_shape {
-    int count;
+    MPI_Count count;
     MPI_Datatype type;
     const int *counts, *displs;
 };
@@ -56,6 +58,10 @@ struct gw__mpi_call {
     MPI_Op op;
     int root;
     MPI_Comm comm;
+    /* Of a reduction that is taken: whether the library has it, and which one
+     * it is. */
+    bool native;
+    struct gw__mpi_reduction reduction;
 };
 
 /* Returns "MPI_Allreduce". */
@@ -67,8 +73,8 @@ bool gw__mpi_rooted(enum gw__mpi_kind kind);
 /* Return whether a side of the call is significant on a rank. */
 bool gw__mpi_has_send(const struct gw__mpi_call *call, int rank);
 bool gw__mpi_has_recv(const struct gw__mpi_call *call, int rank);
-/* Returns whether the arguments are valid as far as MPI checks them. Of others
- * the MPI itself must complain. `ranks` of the communicator. */
+/* Returns whether the arguments are valid as far as the MPI checks them. Of
+ * others the MPI itself must complain. `ranks` of the communicator. */
 bool gw__mpi_call_is_valid(const struct gw__mpi_call *call, int rank,
                            int ranks);
 

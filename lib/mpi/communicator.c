@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * See communicator.h. The ranks of a new communicator find each other through
- * the MPI: rank 0 broadcasts a rendezvous, all gather the identities of their
- * hosts, and afterwards all agree on whether every rank has been connected.
- *
- * A rank may compute for hours before it enters a collective, so that there is
- * no limit without progress: TIMEOUT_MS is 24 days. A rank that ends is found
- * by the wire.
+ * See communicator.h. Making and freeing; connect.c connects the ranks.
  */
 #include "communicator.h"
 
+#include "connect.h"
 #include "operation.h"
-#include "trace.h"
 
 #include <gradwire/base.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
-    TIMEOUT_MS = 24 * 86400 * 1000,
-    CONNECT_MS = 20000,
-    SLEEP_US = 200,
     CALLS_BEFORE_OPEN = 4,
     LIVE_MAX = 128 /* each has file descriptors and shared memory */
 };
@@ -36,7 +25,7 @@ static struct {
     MPI_Comm self;
     struct gw__mpi_comm *first;
     int live;
-    bool closed;
+    bool usable, closed;
 } all = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the end ---- */
@@ -102,10 +91,18 @@ void gw__mpi_comm_close_all(void)
 
 /* ---- the beginning ---- */
 
+/* Before MPI_Init there are no predefined communicators: a program that has only
+ * sessions is left to the MPI. */
 static void open_once(void)
 {
+    int initialized = 0;
+    PMPI_Initialized(&initialized);
+    all.usable = initialized;
+    if (!initialized)
+        return;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &all.key, NULL);
     PMPI_Comm_dup(MPI_COMM_SELF, &all.self);
+    PMPI_Comm_set_errhandler(all.self, MPI_ERRORS_RETURN);
     int *most, found = 0;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&most, &found);
     all.tag = found ? *most : 32767;
@@ -121,86 +118,6 @@ int gw__mpi_unused_tag(void)
 {
     pthread_once(&all.once, open_once);
     return all.tag;
-}
-
-/* Names the host and its network namespace: those of abstract sockets. */
-static uint64_t host_identity(void)
-{
-    char boot[40] = "";
-    struct stat net = {0};
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (file && !fgets(boot, sizeof boot, file))
-        boot[0] = 0;
-    if (file)
-        fclose(file);
-    if (stat("/proc/self/ns/net", &net))
-        net.st_ino = 0;
-    return gw_hash(boot, strlen(boot), net.st_ino);
-}
-
-static bool share_host(const struct gw__mpi_comm *c)
-{
-    uint64_t own = host_identity(), least, most, inverse = ~own;
-    PMPI_Allreduce(&own, &least, 1, MPI_UINT64_T, MPI_MIN, c->mpi);
-    PMPI_Allreduce(&inverse, &most, 1, MPI_UINT64_T, MPI_MIN, c->mpi);
-    return least == ~most;
-}
-
-/* Rank 0 draws an endpoint. "": there is none between these hosts. */
-static void agree_on_endpoint(const struct gw__mpi_comm *c, bool one_host,
-                              char endpoint[128])
-{
-    const char *address = getenv("GW_INTERFACE");
-    struct gw_rng rng;
-    gw_rng_seed(&rng, gw_now_ns() ^ (uint64_t)getpid() << 32);
-    memset(endpoint, 0, 128);
-    if (one_host)
-        snprintf(endpoint, 128, "ipc://@gradwire-mpi-%016llx",
-                 (unsigned long long)gw_rng_next(&rng));
-    else if (address)
-        snprintf(endpoint, 128, "tcp://%.90s:%u", address,
-                 20000 + (unsigned)gw_rng_below(&rng, 12000));
-    PMPI_Bcast(endpoint, 128, MPI_CHAR, 0, c->mpi);
-}
-
-/* The decision of all ranks: true if all say so. */
-static bool agree(const struct gw__mpi_comm *c, bool own)
-{
-    int mine = own, least = 0;
-    PMPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, c->mpi);
-    return least;
-}
-
-static bool connect_ranks(struct gw__mpi_comm *c)
-{
-    const char *wire = getenv("GW_WIRE");
-    bool one_host = share_host(c);
-    char endpoint[128];
-    struct gw_error why = {0};
-    agree_on_endpoint(c, one_host, endpoint);
-    if (!endpoint[0]) {
-        gw__mpi_trace_note("ranks on several hosts: set GW_INTERFACE to the "
-                           "address of each host");
-        return false;
-    }
-    const struct gw_comm_config config = {
-        .rank = (unsigned)c->rank,
-        .size = (unsigned)c->size,
-        .rendezvous = endpoint,
-        .wire = wire       ? wire
-                : one_host ? "shm"
-                           : "tcp",
-        .connect_ms = CONNECT_MS,
-        .timeout_ms = TIMEOUT_MS,
-        .sleep_us = SLEEP_US,
-        .key_file = getenv("GRADWIRE_KEY"),
-        .interface = getenv("GW_INTERFACE"),
-        .insecure = getenv("GW_INSECURE") != NULL,
-        .events = c->mpi == MPI_COMM_WORLD ? gw__mpi_trace_sink() : NULL,
-    };
-    if (gw_comm_create(&config, &c->comm, &why))
-        gw__mpi_trace_note(why.text);
-    return c->comm != NULL;
 }
 
 /* Whether this rank can have one more, and the library is wanted. */
@@ -234,10 +151,8 @@ static struct gw__mpi_comm *new_comm(MPI_Comm mpi)
 static void open_comm(struct gw__mpi_comm *c)
 {
     c->decided = true;
-    if (!agree(c, is_wanted()))
-        return;
-    if (!agree(c, connect_ranks(c)))
-        gw_comm_destroy(&c->comm);
+    if (gw__mpi_agree(c, is_wanted()))
+        gw__mpi_connect(c);
     pthread_mutex_lock(&all.lock);
     all.live += c->comm != NULL;
     pthread_mutex_unlock(&all.lock);
@@ -250,7 +165,7 @@ struct gw__mpi_comm *gw__mpi_comm_find(MPI_Comm mpi, bool create)
     if (mpi == MPI_COMM_NULL)
         return NULL;
     pthread_once(&all.once, open_once);
-    if (PMPI_Comm_get_attr(mpi, all.key, (void *)&c, &found))
+    if (!all.usable || PMPI_Comm_get_attr(mpi, all.key, (void *)&c, &found))
         return NULL;
     if (!found)
         c = new_comm(mpi);

@@ -48,7 +48,8 @@ void gw__mpi_comm_release(struct gw__mpi_comm *c);
 /* Closes all communicators of the library; calls fall through from now on. */
 void gw__mpi_comm_close_all(void);
 
-/* A communicator of this process alone, for the handles of requests. */
+/* A communicator of this process alone, for the handles of requests. It returns
+ * errors. */
 MPI_Comm gw__mpi_self(void);
 /* The largest tag. */
 int gw__mpi_unused_tag(void);

@@ -5,10 +5,13 @@
  *
  * Closing a communicator of the library waits for ranks that must still read
  * from this one. They may first need a message that the MPI has not yet sent.
- * So a barrier of the MPI comes before the end.
+ * So a barrier of the MPI comes before the end. That of all ranks ends with a
+ * barrier of the library: ranks that are still in a collective report the rank
+ * that has ended.
  */
 #include "communicator.h"
 #include "pending.h"
+#include "run.h"
 #include "trace.h"
 
 #include <gradwire/base.h>
@@ -48,11 +51,20 @@ GW_API int MPI_Comm_disconnect(MPI_Comm *comm)
     return PMPI_Comm_disconnect(comm);
 }
 
+static void synchronize_all(void)
+{
+    const struct gw__mpi_call barrier = {.kind = GW__MPI_BARRIER,
+                                         .comm = MPI_COMM_WORLD};
+    struct gw__mpi_comm *c = gw__mpi_comm_find(MPI_COMM_WORLD, false);
+    if (!c || gw__mpi_run(c, &barrier) != MPI_SUCCESS)
+        PMPI_Barrier(MPI_COMM_WORLD);
+}
+
 GW_API int MPI_Finalize(void)
 {
     gw__mpi_pending_fini();
     gw__mpi_trace_fini();
-    PMPI_Barrier(MPI_COMM_WORLD);
+    synchronize_all();
     gw__mpi_comm_close_all();
     return PMPI_Finalize();
 }

@@ -61,7 +61,7 @@ bool gw__mpi_prepare_reduction(struct gw__mpi_operation *o);
 /* Returns whether the reduction is done by gathering all inputs, and sets
  * *bytes to the memory that it takes. */
 bool gw__mpi_gathers(const struct gw__mpi_call *call, int ranks, size_t *bytes);
-/* Returns whether the library can do the reduction at all. */
-bool gw__mpi_can_reduce(const struct gw__mpi_call *call, int ranks, bool later);
+/* Decides how the reduction is done. False: the library cannot do it. */
+bool gw__mpi_take_reduction(struct gw__mpi_call *call, int ranks, bool later);
 
 #endif

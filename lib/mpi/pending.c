@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { POLL_NS = 200000, TAGS = 32768 };
+enum { POLL_NS = 200000 };
 
 static struct {
     pthread_mutex_t lock;
@@ -26,7 +26,8 @@ static struct {
 
 int gw__mpi_new_tag(void)
 {
-    return (int)(atomic_fetch_add(&pending.tags, 1) % TAGS);
+    return (int)(atomic_fetch_add(&pending.tags, 1) %
+                 (unsigned)gw__mpi_unused_tag());
 }
 
 bool gw__mpi_is_pending(void)

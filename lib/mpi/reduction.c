@@ -14,6 +14,7 @@
  */
 #include "operation.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,9 +97,9 @@ static int finish_block(struct gw__mpi_operation *o)
     return MPI_SUCCESS;
 }
 
-static bool prepare_native(struct gw__mpi_operation *o,
-                           const struct gw__mpi_reduction *native)
+static bool prepare_native(struct gw__mpi_operation *o)
 {
+    const struct gw__mpi_reduction *native = &o->mpi.reduction;
     bool in_place = o->mpi.in == MPI_IN_PLACE;
     struct gw_call *call = &o->call;
     *call = (struct gw_call){
@@ -186,7 +187,7 @@ static size_t set_blocks(struct gw__mpi_operation *o, size_t stride)
     size_t *send = o->counts, *send_at = send + ranks;
     size_t *recv = send_at + ranks, *recv_at = recv + ranks;
     for (size_t b = 0; b < ranks; b++) {
-        int count =
+        MPI_Count count =
             o->mpi.recv.counts ? o->mpi.recv.counts[b] : o->mpi.recv.count;
         send[b] = (size_t)count * stride;
         send_at[b] = elems * stride;
@@ -227,34 +228,40 @@ static bool prepare_gathered(struct gw__mpi_operation *o)
 
 bool gw__mpi_prepare_reduction(struct gw__mpi_operation *o)
 {
-    struct gw__mpi_reduction native;
-    return find_native(&o->mpi, o->comm->size, &native)
-               ? prepare_native(o, &native)
-               : prepare_gathered(o);
+    return o->mpi.native ? prepare_native(o) : prepare_gathered(o);
 }
 
 bool gw__mpi_gathers(const struct gw__mpi_call *call, int ranks, size_t *bytes)
 {
-    struct gw__mpi_reduction native;
-    if (!gw__mpi_reduces(call->kind) || find_native(call, ranks, &native))
+    if (!gw__mpi_reduces(call->kind) || call->native)
         return false;
-    MPI_Aint lower, extent;
-    PMPI_Type_get_extent(call->recv.type, &lower, &extent);
-    *bytes = (size_t)ranks * (size_t)call->recv.count * (size_t)extent;
+    const struct gw__mpi_extent e = gw__mpi_extent(call->recv.type);
+    *bytes = (size_t)ranks * (size_t)call->recv.count * e.stride;
     return true;
 }
 
-bool gw__mpi_can_reduce(const struct gw__mpi_call *call, int ranks, bool later)
+/* Whether the inputs can be gathered and reduced by MPI_Reduce_local, which
+ * counts in an int. */
+static bool can_gather(const struct gw__mpi_call *call)
 {
-    size_t bytes = 0;
-    struct gw__mpi_reduction native;
-    if (find_native(call, ranks, &native))
-        return true;
     const struct gw__mpi_extent e = gw__mpi_extent(call->recv.type);
     bool named = gw__mpi_type_is_named(call->recv.type);
-    bool own = !gw__mpi_op_is_predefined(call->op);
-    if (!e.plain || e.bytes == 0 || (!named && (!own || e.bytes != e.stride)))
+    if (gw__mpi_op_is_predefined(call->op) &&
+        !gw__mpi_op_is_defined(call->recv.type, call->op))
         return false;
-    return !later || (!own && (!gw__mpi_gathers(call, ranks, &bytes) ||
-                               bytes <= GATHERED_BYTES_MAX));
+    return e.plain && e.bytes > 0 && call->recv.count <= INT_MAX &&
+           (named || e.bytes == e.stride);
+}
+
+bool gw__mpi_take_reduction(struct gw__mpi_call *call, int ranks, bool later)
+{
+    size_t bytes = 0;
+    call->native = find_native(call, ranks, &call->reduction);
+    if (call->native)
+        return true;
+    if (!can_gather(call))
+        return false;
+    return !later || (gw__mpi_op_is_predefined(call->op) &&
+                      gw__mpi_gathers(call, ranks, &bytes) &&
+                      bytes <= GATHERED_BYTES_MAX);
 }

@@ -17,7 +17,7 @@ enum {
     GATHERED_BYTES = 4 << 20, /* of the inputs that are gathered at a time */
 };
 
-struct gw__mpi_comm *gw__mpi_take(const struct gw__mpi_call *call, bool later)
+struct gw__mpi_comm *gw__mpi_take(struct gw__mpi_call *call, bool later)
 {
     struct gw__mpi_comm *c = gw__mpi_comm_find(call->comm, !later);
     if (!c)
@@ -26,7 +26,7 @@ struct gw__mpi_comm *gw__mpi_take(const struct gw__mpi_call *call, bool later)
         gw__mpi_trace_fall(call, GW__MPI_INVALID);
         return NULL;
     } else if (gw__mpi_reduces(call->kind) &&
-               !gw__mpi_can_reduce(call, c->size, later)) {
+               !gw__mpi_take_reduction(call, c->size, later)) {
         gw__mpi_trace_fall(call, GW__MPI_NO_REDUCTION);
         return NULL;
     }

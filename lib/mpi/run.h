@@ -11,7 +11,7 @@
 /* Returns the communicator that takes the call, or NULL: it falls through to
  * the MPI. `later`: of a non-blocking or persistent call, which must not wait
  * for other ranks. */
-struct gw__mpi_comm *gw__mpi_take(const struct gw__mpi_call *call, bool later);
+struct gw__mpi_comm *gw__mpi_take(struct gw__mpi_call *call, bool later);
 /* Runs a call that has been taken. Returns a code of MPI. */
 int gw__mpi_run(struct gw__mpi_comm *c, const struct gw__mpi_call *call);
 

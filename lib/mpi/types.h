@@ -22,6 +22,8 @@ struct gw__mpi_extent {
 struct gw__mpi_extent gw__mpi_extent(MPI_Datatype type);
 /* Returns whether the type is one of MPI's own. */
 bool gw__mpi_type_is_named(MPI_Datatype type);
+/* Returns whether the type has been committed. `self` returns errors. */
+bool gw__mpi_type_is_committed(MPI_Datatype type, MPI_Comm self);
 
 /* A reduction of the library that does the work of an operation of MPI on one
  * type: a complex number is `lanes` = 2 real ones. */
@@ -39,5 +41,7 @@ bool gw__mpi_reduction_find(MPI_Datatype type, MPI_Op op,
 
 /* Returns whether the operation is one of MPI's own. */
 bool gw__mpi_op_is_predefined(MPI_Op op);
+/* Returns whether MPI defines its own operation for one of its own types. */
+bool gw__mpi_op_is_defined(MPI_Datatype type, MPI_Op op);
 
 #endif

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CONDITIONS_MAX = 1 << 28 };
+
 struct gw_builder {
     struct gw_plan plan;
     size_t transfer_capacity;
@@ -220,6 +222,55 @@ void gw__builder_around(struct gw_builder *b, const struct gw__run *run,
     gw__builder_run(b, &part);
 }
 
+/* The conditions of a custom plan; false after an error. */
+static bool make_conditions(struct gw_builder *b)
+{
+    struct gw_plan *plan = &b->plan;
+    size_t count = (size_t)plan->ranks * plan->chunks;
+    if (plan->conditions)
+        return true;
+    if (count > CONDITIONS_MAX)
+        gw_fail(
+            &b->error, GW_EPLAN,
+            "a custom plan can have at most %d chunks of all ranks, not %zu",
+            CONDITIONS_MAX, count);
+    else if (!(plan->conditions = calloc(count, 1)))
+        gw_fail(&b->error, GW_ENOMEM, "conditions of %u ranks", plan->ranks);
+    return plan->conditions;
+}
+
+void gw_builder_condition(struct gw_builder *b, unsigned rank, unsigned chunk,
+                          unsigned conditions)
+{
+    struct gw_plan *plan = &b->plan;
+    if (b->error.code)
+        return;
+    if (plan->collective != GW_CUSTOM)
+        gw_fail(&b->error, GW_EPLAN,
+                "%s has conditions of its own; only custom is given them",
+                gw_collective_name(plan->collective));
+    else if (rank >= plan->ranks || chunk >= plan->chunks)
+        gw_fail(&b->error, GW_EPLAN,
+                "rank %u has or wants c%u, but there are only %u ranks and %u "
+                "chunks, numbered from 0",
+                rank, chunk, plan->ranks, plan->chunks);
+    else if (conditions == 0 || conditions > (GW_HAS | GW_WANTS))
+        gw_fail(&b->error, GW_EPLAN, "rank %u, c%u: unknown condition %u", rank,
+                chunk, conditions);
+    else if (make_conditions(b))
+        plan->conditions[rank * (size_t)plan->chunks + chunk] |=
+            (unsigned char)conditions;
+}
+
+void gw__builder_conditions(struct gw_builder *b, const struct gw_plan *plan)
+{
+    const unsigned char *conditions = plan->conditions;
+    for (unsigned rank = 0; conditions && rank < plan->ranks; rank++)
+        for (unsigned chunk = 0; chunk < plan->chunks; chunk++, conditions++)
+            if (*conditions)
+                gw_builder_condition(b, rank, chunk, *conditions);
+}
+
 void gw_builder_ports(struct gw_builder *b, unsigned ports)
 {
     b->plan.ports = ports;
@@ -239,6 +290,7 @@ void gw_builder_destroy(struct gw_builder **builder)
         return;
     free(b->plan.step_begin);
     free(b->plan.transfers);
+    free(b->plan.conditions);
     free(b);
     *builder = NULL;
 }
@@ -277,6 +329,7 @@ void gw_plan_destroy(struct gw_plan **plan)
         return;
     free((*plan)->step_begin);
     free((*plan)->transfers);
+    free((*plan)->conditions);
     free(*plan);
     *plan = NULL;
 }
@@ -303,6 +356,7 @@ enum gw_err gw__algo_stream(const struct gw_algo *algo,
     b.plan.chunks = algo->chunks(args);
     b.plan.root = args->root;
     algo->emit(&b, args);
+    free(b.plan.conditions);
     *steps =
         b.plan.steps > 0 && !b.step_begun ? b.plan.steps - 1 : b.plan.steps;
     return b.error.code ? gw_fail(why, b.error.code, "%s", b.error.text)
@@ -318,6 +372,9 @@ uint64_t gw_plan_hash(const struct gw_plan *plan)
                          plan->ports,
                          plan->steps};
     uint64_t hash = gw_hash(shape, sizeof shape, 0);
+    if (plan->conditions)
+        hash =
+            gw_hash(plan->conditions, (size_t)plan->ranks * plan->chunks, hash);
     hash = gw_hash(plan->transfers,
                    plan->transfer_count * sizeof *plan->transfers, hash);
     return gw_hash(plan->step_begin,

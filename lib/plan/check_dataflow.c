@@ -84,7 +84,7 @@ static bool check_promise(struct play *p, unsigned rank, unsigned chunk)
     uint32_t row = gw__row(p->plan, rank, 0);
     touch(p, row, chunk);
     const uint64_t *set = gw__sets_before(&p->sets, row);
-    if (gw__sets_is_full(&p->sets, p->plan, rank, set))
+    if (gw__sets_is_full(&p->sets, p->plan, rank, chunk, set))
         return true;
     struct gw__finding short_of = {.fault = GW_FAULT_INCOMPLETE,
                                    .step = p->plan->steps,

@@ -219,10 +219,10 @@ static void describe_incomplete(struct history *s)
     char ranks[RANKS_TEXT];
     const uint64_t *has =
         gw__sets_before(&s->sets, gw__row(s->plan, v->dst, 0));
-    gw__sets_lacking(&s->sets, s->plan, v->dst, has, s->wrong);
+    gw__sets_lacking(&s->sets, s->plan, v->dst, v->chunk, has, s->wrong);
     bool lacks = gw__sets_count(&s->sets, s->wrong) > 0;
     if (!lacks)
-        gw__sets_excess(&s->sets, s->plan, v->dst, has, s->wrong);
+        gw__sets_excess(&s->sets, s->plan, v->dst, v->chunk, has, s->wrong);
     gw__sets_text(&s->sets, s->wrong, ranks, sizeof ranks);
     if (s->sets.members == 1)
         snprintf(v->sentence, sizeof v->sentence,

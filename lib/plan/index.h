@@ -24,6 +24,11 @@ bool gw__is_local(const struct gw_transfer *x);
 /* One more than the largest channel of the plan. */
 unsigned gw__channels(const struct gw_plan *plan);
 
+/* The bound of gw_bound_us for the conditions of a custom plan (bound.c). */
+double gw__custom_bound_us(const struct gw_plan *plan, size_t count,
+                           size_t elem_bytes,
+                           const struct gw_cost_model *model);
+
 /* Prints the first line of a plan's text, without its end. */
 void gw__plan_print_header(const struct gw_plan *plan, FILE *file);
 /* '+', '=' or '|'. */

@@ -195,8 +195,10 @@ enum gw_err gw_plan_price(const struct gw_plan *plan, size_t count,
         price->predicted_us += price_step(&p, step, model);
     if (room)
         sum_up(&p, price);
-    price->bound_us =
-        gw_bound_us(plan->collective, plan->ranks, count, elem_bytes, model);
+    price->bound_us = plan->collective == GW_CUSTOM
+                          ? gw__custom_bound_us(plan, count, elem_bytes, model)
+                          : gw_bound_us(plan->collective, plan->ranks, count,
+                                        elem_bytes, model);
     free(p.link_bytes);
     free(p.used);
     free(p.used_step);

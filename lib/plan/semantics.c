@@ -21,6 +21,7 @@ static const char *const names[GW_COLLECTIVES] = {
     [GW_BARRIER] = "barrier",
     [GW_SCAN] = "scan",
     [GW_EXSCAN] = "exscan",
+    [GW_CUSTOM] = "custom",
 };
 
 const char *gw_collective_name(enum gw_collective collective)
@@ -48,7 +49,7 @@ enum gw_err gw_collective_parse(const char *name,
 bool gw_collective_reduces(enum gw_collective c)
 {
     return c == GW_REDUCE || c == GW_ALLREDUCE || c == GW_REDUCE_SCATTER ||
-           c == GW_SCAN || c == GW_EXSCAN;
+           c == GW_SCAN || c == GW_EXSCAN || c == GW_CUSTOM;
 }
 
 bool gw_collective_rooted(enum gw_collective c)
@@ -84,6 +85,13 @@ unsigned gw_plan_block(const struct gw_plan *plan, unsigned chunk)
     return chunk / gw_plan_segments(plan);
 }
 
+static bool has_condition(const struct gw_plan *plan, unsigned rank,
+                          unsigned chunk, unsigned condition)
+{
+    return plan->conditions &&
+           plan->conditions[rank * (size_t)plan->chunks + chunk] & condition;
+}
+
 bool gw_plan_holds(const struct gw_plan *plan, unsigned rank, unsigned chunk)
 {
     switch (plan->collective) {
@@ -95,6 +103,8 @@ bool gw_plan_holds(const struct gw_plan *plan, unsigned rank, unsigned chunk)
         return gw_plan_block(plan, chunk) == rank;
     case GW_ALLTOALL:
         return gw_plan_block(plan, chunk) / plan->ranks == rank;
+    case GW_CUSTOM:
+        return has_condition(plan, rank, chunk, GW_HAS);
     default:
         return true;
     }
@@ -113,6 +123,8 @@ bool gw_plan_wants(const struct gw_plan *plan, unsigned rank, unsigned chunk)
         return gw_plan_block(plan, chunk) % plan->ranks == rank;
     case GW_EXSCAN:
         return rank > 0;
+    case GW_CUSTOM:
+        return has_condition(plan, rank, chunk, GW_WANTS);
     default:
         return true;
     }

@@ -159,7 +159,8 @@ bool gw__sets_has(const uint64_t *set, unsigned member)
     return set[member / 64] >> member % 64 & 1;
 }
 
-/* The number of members of the set required of `rank`: the first of all. */
+/* The number of members of the set required of `rank`: the first of all, unless
+ * the plan itself names them. */
 static unsigned wanted_of(const struct gw__sets *sets,
                           const struct gw_plan *plan, unsigned rank)
 {
@@ -169,17 +170,31 @@ static unsigned wanted_of(const struct gw__sets *sets,
 }
 
 static bool is_wanted(const struct gw__sets *sets, const struct gw_plan *plan,
-                      unsigned rank, unsigned member)
+                      unsigned rank, unsigned chunk, unsigned member)
 {
+    if (plan->collective == GW_CUSTOM)
+        return gw_plan_holds(plan, member, chunk);
     return sets->start ? sets->start->full >> member % 64 & 1
                        : member < wanted_of(sets, plan, rank);
 }
 
+/* Exactly the members that are wanted, and at least one. */
+static bool is_exact(const struct gw__sets *sets, const struct gw_plan *plan,
+                     unsigned chunk, const uint64_t *set)
+{
+    for (unsigned m = 0; m < sets->members; m++)
+        if (gw__sets_has(set, m) != gw_plan_holds(plan, m, chunk))
+            return false;
+    return gw__sets_count(sets, set) > 0;
+}
+
 bool gw__sets_is_full(const struct gw__sets *sets, const struct gw_plan *plan,
-                      unsigned rank, const uint64_t *set)
+                      unsigned rank, unsigned chunk, const uint64_t *set)
 {
     if (sets->start)
         return set[0] == sets->start->full;
+    if (plan->collective == GW_CUSTOM)
+        return is_exact(sets, plan, chunk, set);
     unsigned wanted = wanted_of(sets, plan, rank);
     if (gw__sets_count(sets, set) != wanted)
         return false;
@@ -190,20 +205,22 @@ bool gw__sets_is_full(const struct gw__sets *sets, const struct gw_plan *plan,
 }
 
 void gw__sets_lacking(const struct gw__sets *sets, const struct gw_plan *plan,
-                      unsigned rank, const uint64_t *set, uint64_t *out)
+                      unsigned rank, unsigned chunk, const uint64_t *set,
+                      uint64_t *out)
 {
     memset(out, 0, sets->words * sizeof *out);
     for (unsigned m = 0; m < sets->members; m++)
-        if (is_wanted(sets, plan, rank, m) && !gw__sets_has(set, m))
+        if (is_wanted(sets, plan, rank, chunk, m) && !gw__sets_has(set, m))
             out[m / 64] |= (uint64_t)1 << m % 64;
 }
 
 void gw__sets_excess(const struct gw__sets *sets, const struct gw_plan *plan,
-                     unsigned rank, const uint64_t *set, uint64_t *out)
+                     unsigned rank, unsigned chunk, const uint64_t *set,
+                     uint64_t *out)
 {
     memset(out, 0, sets->words * sizeof *out);
     for (unsigned m = 0; m < sets->members; m++)
-        if (!is_wanted(sets, plan, rank, m) && gw__sets_has(set, m))
+        if (!is_wanted(sets, plan, rank, chunk, m) && gw__sets_has(set, m))
             out[m / 64] |= (uint64_t)1 << m % 64;
 }
 

@@ -53,16 +53,18 @@ const uint64_t *gw__sets_before(const struct gw__sets *sets, uint32_t row);
 const uint64_t *gw__sets_value(const struct gw__sets *sets, uint32_t row);
 unsigned gw__sets_count(const struct gw__sets *sets, const uint64_t *set);
 bool gw__sets_has(const uint64_t *set, unsigned member);
-/* Is it the set required of `rank` at the end? */
+/* Is it the set required of `chunk` at `rank` at the end? */
 bool gw__sets_is_full(const struct gw__sets *sets, const struct gw_plan *plan,
-                      unsigned rank, const uint64_t *set);
+                      unsigned rank, unsigned chunk, const uint64_t *set);
 /* Sets `out` to the members that `set` lacks for that; none if it only has some
  * too many. */
 void gw__sets_lacking(const struct gw__sets *sets, const struct gw_plan *plan,
-                      unsigned rank, const uint64_t *set, uint64_t *out);
+                      unsigned rank, unsigned chunk, const uint64_t *set,
+                      uint64_t *out);
 /* Sets `out` to the members that `set` has too many. */
 void gw__sets_excess(const struct gw__sets *sets, const struct gw_plan *plan,
-                     unsigned rank, const uint64_t *set, uint64_t *out);
+                     unsigned rank, unsigned chunk, const uint64_t *set,
+                     uint64_t *out);
 /* "0-3,7", or as much of it as fits and "...". */
 void gw__sets_text(const struct gw__sets *sets, const uint64_t *set, char *out,
                    size_t size);

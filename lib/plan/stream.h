@@ -38,6 +38,9 @@ bool gw__builder_streams(const struct gw_builder *builder);
  * stopped. Loops over all ranks check this, since there may be as many rounds
  * as ranks. */
 bool gw__builder_failed(const struct gw_builder *builder);
+/* Gives the builder the conditions of a custom plan of the same shape. */
+void gw__builder_conditions(struct gw_builder *builder,
+                            const struct gw_plan *plan);
 /* Adds `count` transfers from src to dst, ascending. */
 void gw__builder_run(struct gw_builder *builder, const struct gw__run *run);
 /* Blocks first, first + 1, ... modulo `blocks`, in this order. */

@@ -132,16 +132,25 @@ enum {
     GW__EXPRS
 };
 
-enum gw__node_kind { GW__BLOCK, GW__STEP, GW__FOR, GW__TRANSFER };
+/* GW__CONDITION is the body of `has` or `wants`, GW__HOLDING a chunk in it. */
+enum gw__node_kind {
+    GW__BLOCK,
+    GW__STEP,
+    GW__FOR,
+    GW__TRANSFER,
+    GW__CONDITION,
+    GW__HOLDING
+};
 
 struct gw__text_node {
     uint8_t kind;
-    uint8_t action;  /* of a transfer */
-    uint8_t slot;    /* of a loop */
-    uint8_t scope;   /* slots that the statements inside can see */
-    bool in_step;    /* statements inside belong to a step */
-    uint32_t offset; /* in the text; of a loop: of its variable */
-    uint32_t length; /* of a loop's variable */
+    uint8_t action;    /* of a transfer */
+    uint8_t slot;      /* of a loop */
+    uint8_t scope;     /* slots that the statements inside can see */
+    bool in_step;      /* statements inside belong to a step */
+    uint8_t condition; /* GW_HAS or GW_WANTS: statements inside are these */
+    uint32_t offset;   /* in the text; of a loop: of its variable */
+    uint32_t length;   /* of a loop's variable */
     struct gw__expr expr[GW__EXPRS];  /* an optional one may be empty */
     uint32_t child, last_child, next; /* nodes; 0: none */
 };

@@ -38,6 +38,7 @@ static uint32_t add_node(struct gw__script *script, uint32_t parent,
         .kind = (uint8_t)kind,
         .offset = script->lexer.token.offset,
         .in_step = above->in_step || kind == GW__STEP,
+        .condition = above->condition,
         .scope = (uint8_t)script->scope,
     };
     if (above->last_child)
@@ -51,9 +52,11 @@ static uint32_t add_node(struct gw__script *script, uint32_t parent,
 static uint32_t parse_step(struct gw__script *script, uint32_t parent)
 {
     struct gw__lexer *lexer = &script->lexer;
-    if (script->nodes[parent].in_step) {
+    if (script->nodes[parent].in_step || script->nodes[parent].condition) {
         gw__source_fail(lexer->source, lexer->token.offset,
-                        "a step cannot contain another step");
+                        script->nodes[parent].in_step
+                            ? "a step cannot contain another step"
+                            : "a step cannot be inside `has` or `wants`");
         return 0;
     }
     uint32_t step = add_node(script, parent, GW__STEP);
@@ -61,11 +64,36 @@ static uint32_t parse_step(struct gw__script *script, uint32_t parent)
     return step;
 }
 
+/* `has` or `wants`, of a custom plan. */
+static uint32_t parse_condition(struct gw__script *script, uint32_t parent)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    bool has = gw__lex_is_word(lexer, "has");
+    uint32_t offset = lexer->token.offset, body = 0;
+    const struct gw__text_node *above = &script->nodes[parent];
+    if (script->collective != GW_CUSTOM)
+        gw__source_fail(lexer->source, offset,
+                        "`%s` is only for custom; %s itself defines what each "
+                        "rank has and wants",
+                        has ? "has" : "wants",
+                        gw_collective_name(script->collective));
+    else if (above->in_step || above->condition)
+        gw__source_fail(lexer->source, offset,
+                        "`%s` cannot be inside a step, `has` or `wants`",
+                        has ? "has" : "wants");
+    else
+        body = add_node(script, parent, GW__CONDITION);
+    if (body)
+        script->nodes[body].condition = has ? GW_HAS : GW_WANTS;
+    gw__lex_next(lexer);
+    return body;
+}
+
 /* The name of a new variable: a word with no other meaning here. */
 static bool check_variable(struct gw__script *script)
 {
-    static const char *const reserved[] = {"for", "in",   "step", "min",
-                                           "max", "log2", "any"};
+    static const char *const reserved[] = {"for",  "in",  "step", "min",  "max",
+                                           "log2", "any", "has",  "wants"};
     enum { NAME_MAX_LENGTH = 31 };
     struct gw__lexer *lexer = &script->lexer;
     struct gw__token name = lexer->token;
@@ -188,30 +216,72 @@ static bool parse_transfer(struct gw__script *script, uint32_t parent)
     return true;
 }
 
+/* RANK cCHUNK[..LAST], in the body of `has` or `wants` */
+static bool parse_holding(struct gw__script *script, uint32_t parent)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    struct gw__text_node holding = {.kind = GW__HOLDING};
+    struct gw__expr *expr = holding.expr;
+    if (!gw__term_parse(script, &expr[GW__SRC]) ||
+        !parse_chunk(script, &expr[GW__CHUNK]) ||
+        (gw__lex_accept(lexer, GW__DOTS) &&
+         !gw__term_parse(script, &expr[GW__CHUNK_LAST])))
+        return false;
+    uint32_t made = add_node(script, parent, GW__HOLDING);
+    if (made)
+        memcpy(script->nodes[made].expr, expr, sizeof holding.expr);
+    return made != 0;
+}
+
+/* A transfer, or what a rank has or wants. */
+static bool parse_item(struct gw__script *script, uint32_t parent)
+{
+    return script->nodes[parent].condition ? parse_holding(script, parent)
+                                           : parse_transfer(script, parent);
+}
+
+/* The parser of a statement with a body; NULL: the line has none here. */
+typedef uint32_t parser(struct gw__script *script, uint32_t parent);
+static parser *find_parser(const struct gw__lexer *lexer)
+{
+    if (gw__lex_is_word(lexer, "step"))
+        return parse_step;
+    if (gw__lex_is_word(lexer, "for"))
+        return parse_for;
+    bool condition =
+        gw__lex_is_word(lexer, "has") || gw__lex_is_word(lexer, "wants");
+    return condition ? parse_condition : NULL;
+}
+
 /* One line's statements. *opened: the innermost body that it opened, or 0;
  * *owner: the parent of deeper lines, or 0. */
 static bool parse_items(struct gw__script *script, uint32_t parent,
                         uint32_t *opened, uint32_t *owner)
 {
-    struct gw__lexer *lexer = &script->lexer;
-    uint32_t step = 0;
+    uint32_t body = 0; /* the step, `has` or `wants` that the line began */
     *opened = *owner = 0;
-    while (!at_line_end(lexer)) {
-        bool is_step = gw__lex_is_word(lexer, "step");
-        if (is_step || gw__lex_is_word(lexer, "for")) {
-            *opened = is_step ? parse_step(script, parent)
-                              : parse_for(script, parent);
+    while (!at_line_end(&script->lexer)) {
+        parser *parse = find_parser(&script->lexer);
+        if (parse) {
+            *opened = parse(script, parent);
             *owner = parent = *opened;
-            step = is_step ? *opened : step;
+            body = parse == parse_for ? body : *opened;
             if (!*opened)
                 return false;
         } else {
-            *owner = step;
-            if (!parse_transfer(script, parent))
+            *owner = body;
+            if (!parse_item(script, parent))
                 return false;
         }
     }
     return true;
+}
+
+static const char *body_name(const struct gw__text_node *node)
+{
+    if (node->kind == GW__FOR)
+        return "loop";
+    return node->kind == GW__STEP ? "step" : "condition";
 }
 
 static bool parse_line(struct gw__script *script, uint32_t parent)
@@ -237,9 +307,9 @@ static bool parse_line(struct gw__script *script, uint32_t parent)
     }
     script->scope = script->nodes[parent].scope;
     if (opened && !script->nodes[opened].child)
-        return gw__source_fail(
-            lexer->source, script->nodes[opened].offset, "this %s is empty",
-            script->nodes[opened].kind == GW__STEP ? "step" : "loop");
+        return gw__source_fail(lexer->source, script->nodes[opened].offset,
+                               "this %s is empty",
+                               body_name(&script->nodes[opened]));
     return true;
 }
 

@@ -67,6 +67,55 @@ void gw__plan_print_header(const struct gw_plan *plan, FILE *file)
         print_name(plan->algo, file);
 }
 
+/* One word of a line that is broken at 80 columns. */
+static void print_word(const char *text, size_t *column, FILE *file)
+{
+    size_t length = strlen(text);
+    if (*column + 3 + length > LINE_COLUMNS) {
+        fputs("\n    ", file);
+        *column = 4;
+    }
+    fprintf(file, "   %s", text);
+    *column += 3 + length;
+}
+
+/* The first chunk from `from` on that is in another state than `from`. */
+static unsigned end_of_run(const unsigned char *row, unsigned chunks,
+                           unsigned from, unsigned condition)
+{
+    unsigned end = from;
+    while (end < chunks && (row[end] & condition) == (row[from] & condition))
+        end++;
+    return end;
+}
+
+static void print_condition(const struct gw_plan *plan, unsigned condition,
+                            FILE *file)
+{
+    const char *name = condition == GW_HAS ? "has" : "wants";
+    size_t column = 0;
+    for (unsigned rank = 0; rank < plan->ranks; rank++) {
+        const unsigned char *row =
+            plan->conditions + rank * (size_t)plan->chunks;
+        unsigned end;
+        for (unsigned first = 0; first < plan->chunks; first = end) {
+            char text[48];
+            end = end_of_run(row, plan->chunks, first, condition);
+            if (!(row[first] & condition))
+                continue;
+            if (end - first == 1)
+                snprintf(text, sizeof text, "%u c%u", rank, first);
+            else
+                snprintf(text, sizeof text, "%u c%u..%u", rank, first, end - 1);
+            if (column == 0)
+                column = (size_t)fprintf(file, "%s", name);
+            print_word(text, &column, file);
+        }
+    }
+    if (column)
+        fputc('\n', file);
+}
+
 static void print_step(const struct gw_plan *plan, unsigned step, FILE *file)
 {
     size_t column = 4;
@@ -74,13 +123,7 @@ static void print_step(const struct gw_plan *plan, unsigned step, FILE *file)
     size_t end = plan->step_begin[step + 1];
     for (size_t t = plan->step_begin[step]; t < end; t++) {
         char text[GW__TRANSFER_TEXT];
-        size_t length = strlen(gw__transfer_text(&plan->transfers[t], text));
-        if (column + 3 + length > LINE_COLUMNS) {
-            fputs("\n    ", file);
-            column = 4;
-        }
-        fprintf(file, "   %s", text);
-        column += 3 + length;
+        print_word(gw__transfer_text(&plan->transfers[t], text), &column, file);
     }
     fputc('\n', file);
 }
@@ -90,6 +133,10 @@ enum gw_err gw_plan_print(const struct gw_plan *plan, FILE *file,
 {
     gw__plan_print_header(plan, file);
     fputc('\n', file);
+    if (plan->conditions) {
+        print_condition(plan, GW_HAS, file);
+        print_condition(plan, GW_WANTS, file);
+    }
     for (unsigned step = 0; step < plan->steps; step++)
         print_step(plan, step, file);
     if (fflush(file) || ferror(file))

@@ -129,6 +129,24 @@ static bool run_transfer(struct run *run, const struct gw__text_node *node)
     return true;
 }
 
+/* Each chunk of the range at the rank. */
+static bool run_holding(struct run *run, const struct gw__text_node *node)
+{
+    const struct gw__script *script = run->script;
+    const struct gw__expr *expr = node->expr;
+    unsigned rank, first, last;
+    if (!number_below(run, expr[GW__SRC], "rank ", script->ranks, &rank) ||
+        !number_below(run, expr[GW__CHUNK], "c", script->chunks, &first) ||
+        !option_below(run, expr[GW__CHUNK_LAST], "c", script->chunks, &last))
+        return false;
+    if (expr[GW__CHUNK_LAST].begin == expr[GW__CHUNK_LAST].end)
+        last = first;
+    run->work += last > first ? last - first : 0;
+    for (unsigned chunk = first; chunk <= last; chunk++)
+        gw_builder_condition(run->builder, rank, chunk, node->condition);
+    return true;
+}
+
 static bool run_for(struct run *run, uint32_t loop)
 {
     struct gw__script *script = run->script;
@@ -159,7 +177,10 @@ static bool run_node(struct run *run, uint32_t index)
         return run_transfer(run, node);
     if (node->kind == GW__FOR)
         return run_for(run, index);
-    gw_builder_step(run->builder);
+    if (node->kind == GW__HOLDING)
+        return run_holding(run, node);
+    if (node->kind == GW__STEP)
+        gw_builder_step(run->builder);
     return run_children(run, index);
 }
 

@@ -89,7 +89,8 @@ static enum gw_err make_program(const struct gw_ring *ring,
                          cut ? gw__hold_prefix(recovery->plan, cut) : count,
                          ring->ops.view.ring_count, ranks, &plan, why);
     if (!err && ring->comm)
-        err = gw__program_new(&plan, ranks[task->rank], false, program, why);
+        err = gw__program_new(&plan, ranks[task->rank], GW__WINDOW_NONE,
+                              program, why);
     if (err)
         gw__recovery_fini(recovery);
     return err;

@@ -11,6 +11,8 @@
 #   shm-bytes ...         the same with elements of one byte
 #   openmpi, openmpi-tcp, mpich, gloo     peers
 #   face-openmpi, face-mpich              the same programs on gradwire-mpi(7)
+#   fall-openmpi, taken-openmpi           the time that gradwire-mpi(7) adds; also
+#                                         with mpich
 #   ideal                 the yardstick
 #   start-shm             also with ipc and tcp
 #   ps-shm, ps-ipc, ps-tcp, pslite
@@ -58,6 +60,14 @@ mpi() { # program, and how to start it
     program=$1
     shift
     "$@" "$build/bench/$program" "$op" "$seconds" $sizes | from_peer
+}
+
+# What the library adds to a call: cost fall|taken MPI OPTION...
+cost() {
+    what=$1 mpi=$2
+    shift 2
+    "$build/gradwire-mpirun" --mpi "$mpi" "$@" -n "$ranks" "$build/bench/cost-$mpi" \
+        "$what" "$seconds" $sizes | from_peer
 }
 
 gloo() {
@@ -214,6 +224,10 @@ measure() {
         mpi mpich mpirun.mpich -np "$ranks" \
             -genv LD_PRELOAD "$(realpath "$build")/libgradwire-mpi-mpich.so"
         ;;
+    fall-openmpi | taken-openmpi)
+        cost "${who%-*}" openmpi --allow-run-as-root --oversubscribe
+        ;;
+    fall-mpich | taken-mpich) cost "${who%-*}" mpich ;;
     gloo) gloo ;;
     start-*) start "${who#start-}" ;;
     ps-*) server "${who#ps-}" ;;

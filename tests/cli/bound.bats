@@ -88,3 +88,28 @@ column() {
     run -64 collrun bound allgather --topo "$RACKS" -n 33
     [[ $output == *"the topology has 32"* ]]
 }
+
+@test "a certificate is written, checked from its file, and refused when it was changed" {
+    collrun bound allgather --topo "$RACKS" --certificate c >/dev/null
+    collrun bound --check c >right
+    grep -q '^# certificate: right' right
+    # The bound is the same from the file alone.
+    from_file=$(collrun bound --check c -o json | grep -o '"algbw_GBps": *[0-9.]*')
+    [ "$from_file" = "$(collrun bound allgather --topo "$RACKS" -o json |
+        grep -o '"algbw_GBps": *[0-9.]*')" ]
+    for change in 's/^ratio blocks=\([0-9]*\)/ratio blocks=1\1/' \
+        's/^\(on [0-9]* \)[0-9]*$/\11/' 's/^inside/inside 0/' \
+        's/^\(edge [0-9]* [0-9]* \)[0-9]*$/\17/' '/^flow/d'; do
+        sed "$change" c >changed
+        run ! collrun bound --check changed
+        [[ "$output" == *changed:* ]]
+    done
+    head -n 3 c >short
+    run ! collrun bound --check short
+    [[ "$output" == *'the certificate ends before its last edge'* ]]
+    run ! collrun bound allreduce --topo "$RACKS" --certificate none
+    [[ "$output" == *'has no certificate'* ]]
+    [ ! -e none ]
+    run ! collrun bound
+    [[ "$output" == *'name a collective'* ]]
+}

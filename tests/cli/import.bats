@@ -78,6 +78,16 @@ EOT
     done
 }
 
+@test "imported plans run in shared memory, in place, with memory of malloc, and by messages" {
+    for file in pair.xml rrcs-ring.xml alltoall-relay.xml forest-allreduce.xml sccl-allreduce.json teccl-alltoall.json; do
+        for how in "" --in-place --malloc --no-windows; do
+            # shellcheck disable=SC2086 # no option or one
+            run -0 collrun bench "$FORMATS/$file" -b 100K -e 100K -i 3 $how -o jsonl
+            [[ $output == *'"wrong":0,'* ]]
+        done
+    done
+}
+
 @test "an average is divided once, also in scratch" {
     scratch_plan >scratch.plan
     run -0 collrun run allreduce --algo scratch.plan -n 2 -b 64K --redop avg -o json
@@ -139,4 +149,49 @@ EOT
         x = i % 7 - 3 + 0.5; y = i % 5 - 2 + 0.25
         printf "%s 1:%g 2:%g\n", (x + y > 0 ? "+1" : "-1"), x, y } }' >rows
     run -0 collrun train lr rows --algo "$FORMATS/pair.xml" -n 2 --epochs 2
+}
+
+# Two groups, each with a sum of its own; rank 4 has no data.
+groups_plan() {
+    cat <<'EOT'
+custom ranks=5 chunks=2 name=groups
+has   0 c0   1 c0   2 c1   3 c1
+wants   0 c0   1 c0   2 c1   3 c1
+step   0>4 c0 +   1>4 c0 +   2>4 c1 +   3>4 c1 +
+step   4>0 c0 =   4>1 c0 =   4>2 c1 =   4>3 c1 =
+EOT
+}
+
+@test "a custom plan is proved, priced, simulated and run, and its other chunks stay as they are" {
+    groups_plan >groups.plan
+    collrun import groups.plan | diff - groups.plan
+    collrun verify groups.plan | grep -q 'custom *5 *2 *2 *8 *none'
+    collrun price groups.plan -b 1M | grep -q '2097152'
+    collrun sim custom --algo groups.plan -n 5 -b 1M | grep -q 'groups.plan'
+    for wire in shm tcp; do
+        for place in '' --in-place; do
+            # shellcheck disable=SC2086 # no word, or one
+            collrun run custom --algo groups.plan -n 5 -b 100k --wire $wire \
+                $place | grep -q '^wrong  *0$'
+        done
+    done
+    sed 's/   1>4 c0 +//' groups.plan >short.plan
+    run ! --separate-stderr collrun verify short.plan
+    [[ "$output$stderr" == *'rank 0 c0 lacks rank 1'* ]]
+    for to in msccl goal; do
+        run ! collrun export --to $to groups.plan
+        [[ "$output" == *'custom; use chakra or dot'* ]]
+    done
+    collrun export --to dot groups.plan | grep -q digraph
+    run ! collrun run custom -n 5
+    [[ "$output" == *'custom has no algorithm of its own; add --algo FILE'* ]]
+}
+
+@test "imported custom algorithms run: all-to-next, and a gpu that only adds" {
+    collrun run custom --algo "$FORMATS/alltonext.xml" -n 3 -b 30k |
+        grep -q '^wrong  *0$'
+    collrun run custom --algo "$FORMATS/custom-switch.xml" -n 3 -b 30k |
+        grep -q '^wrong  *0$'
+    collrun run alltoall --algo "$FORMATS/teccl-volumes.json" -n 3 -b 30k |
+        grep -q '^wrong  *0$'
 }

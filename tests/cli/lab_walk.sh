@@ -11,8 +11,8 @@
 #   the solution passes with SEEDS seeds (1) and has all points, also in Python
 #   every command of its README runs
 #
-# A lab that needs Python modules which are not installed is skipped with a sentence.
-# and at the end that the score of a learner with all these solutions adds up.
+# A lab that needs Python modules or an MPI which are not installed is skipped with a
+# sentence. At the end it checks that the score of a learner with all these solutions adds up.
 #
 # $B is the build, build/ by default. The status is 1 after the first failure, and
 # the last lines describe it.
@@ -221,7 +221,7 @@ for lab; do
     read_files
     has_form
     [ -z "$form_only" ] || continue
-    if [ -n "$(conf python)" ] && ! labs/lab ready "$lab" >said 2>&1; then
+    if [ -n "$(conf python)$(conf mpi)" ] && ! labs/lab ready "$lab" >said 2>&1; then
         echo "lab $lab: skipped: $(cat said)"
         continue
     fi

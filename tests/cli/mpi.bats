@@ -16,8 +16,8 @@ setup_file() {
     for mpi in openmpi mpich; do
         if command -v "mpicc.$mpi" >"$BATS_FILE_TMPDIR/which" &&
             [ -e "$BUILD/libgradwire-mpi-$mpi.so" ]; then
-            for program in collectives semantics communicators; do
-                "mpicc.$mpi" -Wall -Wextra -O1 -o "$BATS_FILE_TMPDIR/$program.$mpi" \
+            for program in collectives semantics requests random same communicators; do
+                "mpicc.$mpi" -Wall -Wextra -Wno-stringop-overflow -Wno-stringop-overread -O1 -o "$BATS_FILE_TMPDIR/$program.$mpi" \
                     "tests/mpi/$program.c" -pthread || return 1
             done
         fi
@@ -62,8 +62,14 @@ taken() {
 }
 
 obeys() {
-    for name in semantics communicators; do
-        with "$1" 2 "$name" >out.txt 2>err.txt
+    for name in semantics requests random same communicators; do
+        case $name in
+        same) arguments=11 ;;
+        random) arguments=40 ;;
+        *) arguments= ;;
+        esac
+        # shellcheck disable=SC2086 # none or one
+        with "$1" 2 "$name" $arguments >out.txt 2>err.txt
         cat out.txt err.txt
         grep -qx "$name: 2 ranks, 0 failures" out.txt
     done
@@ -75,6 +81,23 @@ obeys() {
 
 @test "MPICH: its rules hold" {
     obeys mpich
+}
+
+@test "blocking collectives of Fortran are taken and right" {
+    export GRADWIRE_MPI_TRACE=1
+    tried=0
+    for mpi in openmpi mpich; do
+        if command -v "mpif90.$mpi" >which.txt && [ -e "$BUILD/libgradwire-mpi-$mpi.so" ]; then
+            "mpif90.$mpi" -w -O0 -o "$BATS_FILE_TMPDIR/fortran.$mpi" \
+                "$BATS_TEST_DIRNAME/../mpi/fortran.f90"
+            with "$mpi" 2 fortran >out.txt 2>trace.txt
+            cat out.txt trace.txt
+            grep -qx 'fortran: 2 ranks, 0 failures' out.txt
+            [ "$(grep -cE '^MPI_[A-Z].* 64 B' trace.txt)" -eq 16 ]
+            tried=1
+        fi
+    done
+    [ "$tried" = 1 ] || skip "no MPI is installed, with its compiler of Fortran"
 }
 
 @test "GRADWIRE_MPI_ORDER=rank is right, and GRADWIRE_MPI=0 takes no call" {
@@ -99,7 +122,17 @@ obeys() {
     done
 }
 
-@test "ranks that call different collectives are an error that names both" {
+@test "collrun tune measures what a traced program has called" {
+    export GRADWIRE_MPI_TRACE=events
+    with openmpi 2 requests >out.txt 2>trace.txt
+    sort gradwire-mpi.*.jsonl >all.jsonl
+    "$BUILD/collrun" tune --from all.jsonl --seconds 1ms --dry-run -o jsonl >rows.txt
+    for op in broadcast allreduce gather allgather alltoall scan; do
+        grep -q "\"op\":\"$op\",\"ranks\":2" rows.txt
+    done
+}
+
+@test "ranks that call different collectives, or end, are an error that names both" {
     for mpi in openmpi mpich; do
         [ -e "$BATS_FILE_TMPDIR/semantics.$mpi" ] || skip "$mpi is not installed"
     done
@@ -110,9 +143,9 @@ int main(int argc, char **argv)
     int rank, in = 1, out;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0)
+    if (rank == 0 && argc == 1)
         MPI_Barrier(MPI_COMM_WORLD);
-    else
+    else if (rank == 1)
         MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;
@@ -120,6 +153,11 @@ int main(int argc, char **argv)
 END
     mpicc.openmpi -o "$BATS_FILE_TMPDIR/differ.openmpi" differ.c
     run with openmpi 2 differ
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output = *"rank 0"*"barrier()"* ]]
+    [[ $output = *"rank 1"*"allreduce(1 i32, sum"* ]]
+    run with openmpi 2 differ ends # rank 0 is in MPI_Finalize
     echo "$output"
     [ "$status" -ne 0 ]
     [[ $output = *"rank 0"*"barrier()"* ]]

@@ -77,6 +77,22 @@ fastest() {
     done
 }
 
+# Between two hosts of a fat tree there is one route, and GPUs with a direct link do
+# not use PCIe. Plans by splitting reach 76, 80 and 72 % there.
+@test "along fixed routes a plan comes near to the bound, and the search ends" {
+    for row in 'fat-tree 95 2 64' 'dgx-a100 90 2 64' 'server-8 80 16 16'; do
+        read -r topo percent trees parts <<<"$row"
+        collrun synth allgather --topo "$LABS/topologies/$topo.topo" -b 256M \
+            --trees "$trees" --parts "$parts" -p a.plan -o csv >a.csv
+        awk -F, -v least="$percent" 'NR == 1 {
+                for (i = 1; i <= NF; i++) at[$i] = i }
+            NR == 2 { exit !($at["optimum_percent"] >= least) }' a.csv
+    done
+    timeout 60 "$BUILD/collrun" synth allgather \
+        --topo "$LABS/topologies/mi250.topo" --trees 4 --parts 1 >a.plan
+    collrun verify a.plan
+}
+
 @test "what cannot be made is refused" {
     run -64 collrun synth alltoall --topo "$RACKS"
     [[ $output == *"not alltoall"* ]]
@@ -108,6 +124,28 @@ need_z3() {
     run -0 collrun synth allgather --topo "$DGX1" --steps 3 --chunks 2 \
         --pareto --nearest -o csv
     [[ ${lines[1]} == -,2,2,3,3,1.500* && -z ${lines[2]:-} ]]
+}
+
+# Cai et al., "Synthesizing Optimal Collective Algorithms" (PPoPP 2021), table 4,
+# all-gather on a DGX-1: (chunks, steps, rounds). A block of C chunks takes R / C of
+# the time of a block on one NVLink. The bound is 7/6: seven blocks come in over six
+# NVLinks. So (6, 7, 7) and (6, 3, 7) have the best bandwidth, (1, 2, 2) and
+# (2, 2, 3) the fewest steps.
+@test "DGX-1: the rows of SCCL's table for an all-gather, and one round less is refused" {
+    need_z3
+    DGX1=$LABS/topologies/dgx-1.topo
+    rows=('1 2 2' '2 2 3' '6 3 7' '6 7 7')
+    [ -z "${SLOW:-}" ] || rows+=('2 3 3' '3 4 4' '4 5 5' '5 6 6')
+    for row in "${rows[@]}"; do
+        read -r chunks steps rounds <<<"$row"
+        collrun synth allgather --topo "$DGX1" --nearest --chunks "$chunks" \
+            --steps "$steps" --rounds "$rounds" -p sccl.plan -o csv >sccl.csv
+        grep -q "^sccl.plan,$steps,$chunks,$rounds," sccl.csv
+        run -0 collrun verify sccl.plan
+        run -1 collrun synth allgather --topo "$DGX1" --nearest \
+            --chunks "$chunks" --steps "$steps" --rounds $((rounds - 1))
+        [[ $output == *"no plan"* || $output == *"has only"* ]]
+    done
 }
 
 @test "z3 and the trees agree: both reach the bound, and less is refused" {

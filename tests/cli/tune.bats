@@ -179,6 +179,24 @@ tune_a_rule() {
     [[ $output = *"root"* ]]
 }
 
+@test "--from: the collectives, sizes and ranks of a program are measured" {
+    "$COLLRUN" run allreduce -n 3 -b 96 --events one.jsonl >run.txt
+    "$COLLRUN" run broadcast -n 3 -b 12K --events two.jsonl >run.txt
+    cat one.jsonl two.jsonl >all.jsonl
+    "$COLLRUN" tune --from all.jsonl --wire ipc --seconds 1ms --dry-run -o json >out.json
+    [ "$(json rows '#' <out.json)" = 2 ]
+    [ "$(json rows 0 op <out.json)" = broadcast ]
+    [ "$(json rows 0 bytes <out.json)" = 12288 ]
+    [ "$(json rows 0 ranks <out.json)" = 3 ]
+    [ "$(json rows 1 op <out.json)" = allreduce ]
+    [ "$(json rows 1 bytes <out.json)" = 96 ]
+    run -64 "$COLLRUN" tune alltoall --from all.jsonl
+    [[ $output = *"all.jsonl"* ]]
+    echo '{}' >bad.jsonl
+    run -65 "$COLLRUN" tune --from bad.jsonl
+    [[ $output = *"bad.jsonl:1"* ]]
+}
+
 @test "a file that cannot be written is an error" {
     GRADWIRE_CALIBRATION=/dev/null/costs.json run ! tune broadcast -o json
     [[ $output = *"/dev/null"* ]]

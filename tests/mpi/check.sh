@@ -4,8 +4,9 @@
 # check.sh BUILD: unmodified MPI programs with their collectives on gradwire, by
 # RANKS="2 3 4 8" ranks:
 #
-#   collectives, semantics, communicators
+#   collectives, semantics, requests, random, same, communicators
 #                            the C programs of this folder, both MPIs
+#   fortran                  the blocking collectives of Fortran, both MPIs
 #   numpy_collectives.py     mpi4py against NumPy, 1 to 8 ranks
 #   hpcc                     HPC Challenge: all of its own checks
 #   lmp                      LAMMPS, melt.in and salt.in: its output, without and
@@ -49,17 +50,30 @@ passes() {
     fi
 }
 
+compile_fortran() {
+    if ! command -v "mpif90.$1" >out; then
+        echo "skipped fortran: its compiler for $1 is not installed"
+        return
+    fi
+    "mpif90.$1" -w -O1 -o "fortran.$1" "$here/fortran.f90"
+}
+
 c_programs() {
     if [ ! -e "$build/libgradwire-mpi-$1.so" ] || ! command -v "mpicc.$1" >out; then
         echo "skipped $1: its headers are not installed"
         return
     fi
-    for program in collectives semantics communicators; do
-        "mpicc.$1" -O1 -o "$program.$1" "$here/$program.c" -pthread
+    for program in collectives semantics requests random same communicators; do
+        "mpicc.$1" -O1 -w -o "$program.$1" "$here/$program.c" -pthread
     done
+    compile_fortran "$1"
     for n in $ranks; do
+        [ ! -e "fortran.$1" ] || passes "$1" "$n" fortran "./fortran.$1"
         passes "$1" "$n" collectives "./collectives.$1" 0 1 1000 40000
         passes "$1" "$n" semantics "./semantics.$1"
+        passes "$1" "$n" requests "./requests.$1"
+        passes "$1" "$n" "500 random calls" "./random.$1" 500 "$n"
+        passes "$1" "$n" "same errors and results" "./same.$1" $((n < 4 ? 1 : 5))
         passes "$1" "$n" "200 communicators" "./communicators.$1" 200 20000
         GRADWIRE_MPI_ORDER=rank passes "$1" "$n" "collectives in rank order" \
             "./collectives.$1" 1000

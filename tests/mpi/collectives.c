@@ -93,16 +93,17 @@ enum { HAS_PERSISTENT = 0 };
     X(MPI_UINT16_T, uint16_t, 1)                                               \
     X(MPI_UINT32_T, uint32_t, 1)                                               \
     X(MPI_UINT64_T, uint64_t, 1)                                               \
-    X(MPI_AINT, MPI_Aint, 1)                                                   \
-    X(MPI_OFFSET, MPI_Offset, 1)                                               \
-    X(MPI_COUNT, MPI_Count, 1)                                                 \
+    X(MPI_AINT, MPI_Aint, 4)                                                   \
+    X(MPI_OFFSET, MPI_Offset, 4)                                               \
+    X(MPI_COUNT, MPI_Count, 4)                                                 \
     X(MPI_FLOAT, float, 2)                                                     \
     X(MPI_DOUBLE, double, 2)                                                   \
     X(MPI_LONG_DOUBLE, long double, 2)                                         \
     X(MPI_C_FLOAT_COMPLEX, float complex, 3)                                   \
     X(MPI_C_DOUBLE_COMPLEX, double complex, 3)
 
-enum class { NO_REDUCTION, INTEGER, FLOATING, COMPLEX };
+/* ADDRESS: an integer without logical operations. */
+enum class { NO_REDUCTION, INTEGER, FLOATING, COMPLEX, ADDRESS };
 
 struct type {
     MPI_Datatype mpi;
@@ -159,8 +160,10 @@ static bool allows(const struct type *type, MPI_Op op)
 {
     bool number = op == MPI_SUM || op == MPI_PROD;
     bool order = op == MPI_MAX || op == MPI_MIN;
+    bool logical = op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR;
     return type->class == INTEGER || (type->class >= FLOATING && number) ||
-           (type->class == FLOATING && order);
+           (type->class == FLOATING && order) ||
+           (type->class == ADDRESS && !logical);
 }
 
 /* ---- values ---- */

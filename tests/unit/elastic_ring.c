@@ -189,8 +189,8 @@ void share_plan(struct share *s, const struct elastic_ring *ring, unsigned rank,
     struct gw_error why = {0};
     ck_assert_uint_le(plan->chunks, RING_CHUNKS_MOST);
     gw__program_destroy(&s->program);
-    must(gw__program_new(&own, rank, false, &s->program, &why), "compiling",
-         &why);
+    must(gw__program_new(&own, rank, GW__WINDOW_NONE, &s->program, &why),
+         "compiling", &why);
     memcpy(s->sets, sets, plan->chunks * sizeof *sets);
     s->contributors = (struct gw__contributors){
         .sets = s->sets, .own = ring_bit(ring, rank), .target = target};

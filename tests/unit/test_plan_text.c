@@ -356,7 +356,7 @@ static void try_example(const char *text)
 
 START_TEST(examples_of_the_man_page_verify)
 {
-    enum { EXAMPLES = 8 };
+    enum { EXAMPLES = 10 };
     static const char begin[] = ".Bd -literal -offset indent\n";
     char *at = strstr(read_file("man/gradwire-plan.5"), ".Sh EXAMPLES");
     ck_assert_ptr_nonnull(at);

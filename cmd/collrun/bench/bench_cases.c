@@ -124,11 +124,20 @@ static enum gw_err list_sizes(struct bench *b, enum gw_collective collective,
     return err;
 }
 
+static enum gw_err refuse_custom(struct gw_error *why)
+{
+    return gw_fail(why, GW_EINVAL,
+                   "bench compares the algorithms of a collective, and custom "
+                   "has no meaning of its own; use collrun run or sim");
+}
+
 /* The root of a file is its own. */
 static enum gw_err list_algo(struct bench *b, const struct gw_algo *algo,
                              struct gw_error *why)
 {
     struct gw_algo_args args = {.ranks = b->ranks, .root = b->root};
+    if (algo->collective == GW_CUSTOM)
+        return refuse_custom(why);
     if (plan_prove(algo, &args, why))
         return why->code;
     return list_sizes(b, algo->collective, algo, args.root, why);
@@ -166,7 +175,7 @@ static enum gw_err list_every(struct bench *b, struct gw_error *why)
 {
     size_t before = b->case_count;
     for (unsigned c = 0; c < GW_COLLECTIVES; c++)
-        if (list_one(b, (enum gw_collective)c, true, why))
+        if (c != GW_CUSTOM && list_one(b, (enum gw_collective)c, true, why))
             return why->code;
     if (b->case_count == before)
         return gw_fail(why, GW_EINVAL,
@@ -193,6 +202,8 @@ enum gw_err bench_list(struct bench *b, const char *operand,
         return list_every(b, why);
     if (plan_operand(operand, &is_file, &collective, why))
         return why->code;
+    if (!is_file && collective == GW_CUSTOM)
+        return refuse_custom(why);
     if (is_file && strcmp(b->algo, "auto") != 0)
         return gw_fail(why, GW_EINVAL,
                        "%.100s defines its own algorithm; use --algo only "

@@ -98,6 +98,13 @@ static int missing(const char *name)
                          name);
 }
 
+/* As without MPI, there may be more ranks than cores. Open MPI 4, Open MPI 5. */
+static void allow_more_ranks_than_cores(void)
+{
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
+    setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 0);
+}
+
 /* Is replaced by gradwire-mpirun, which starts the ranks. */
 static int become_mpirun(int count, char **program)
 {
@@ -116,6 +123,7 @@ static int become_mpirun(int count, char **program)
     for (int i = 0; i < count; i++)
         words[3 + i] = program[i];
     set_if("GW_WIRE", wire);
+    allow_more_ranks_than_cores();
     execv(path, words);
     free(words);
     return complain_with(GW_ESYS, "%s: %s", path, strerror(errno));

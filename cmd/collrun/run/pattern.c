@@ -174,6 +174,44 @@ static unsigned reduced_ranks(const struct pattern *p, unsigned rank)
     return p->collective == GW_EXSCAN ? rank : p->ranks;
 }
 
+/* Counts the elements that are no longer as pattern_fill left them. */
+static size_t written(const unsigned char *data, size_t count,
+                      size_t elem_bytes)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t byte = 0; byte < elem_bytes; byte++)
+            if (data[i * elem_bytes + byte] != RUBBISH) {
+                wrong++;
+                break;
+            }
+    return wrong;
+}
+
+/* The chunks that the rank wants: each has its own contributors. Between two
+ * buffers the others are not touched. */
+static size_t custom_wrong(const struct pattern *p, unsigned rank,
+                           const unsigned char *result, size_t *first)
+{
+    struct values table;
+    size_t wrong = 0, elem_bytes = gw_dtype_size(p->type);
+    for (unsigned chunk = 0; chunk < p->plan->chunks; chunk++) {
+        size_t offset, length;
+        gw_plan_extent(p->plan, chunk, p->count, elem_bytes, &offset, &length);
+        if (!gw_plan_wants(p->plan, rank, chunk)) {
+            wrong +=
+                is_in_place(p, rank)
+                    ? 0
+                    : written(result + offset * elem_bytes, length, elem_bytes);
+            continue;
+        }
+        values_of_chunk(p, chunk, &table);
+        wrong += differ(&table, offset, length, result + offset * elem_bytes,
+                        offset, first);
+    }
+    return wrong;
+}
+
 /* The result is one section of `table`, or a block of each rank. */
 static size_t result_wrong(const struct pattern *p, unsigned rank,
                            const unsigned char *result, size_t *first)
@@ -185,6 +223,8 @@ static size_t result_wrong(const struct pattern *p, unsigned rank,
     size_t begin = holds_whole(p) ? rank * p->count : 0;
     if (count == 0)
         return 0;
+    if (p->collective == GW_CUSTOM)
+        return custom_wrong(p, rank, result, first);
     if (gw_collective_reduces(p->collective))
         values_reduced(p, reduced_ranks(p, rank), &table);
     else if (!from_each)

@@ -17,6 +17,7 @@ struct pattern {
     enum gw_dtype type;
     enum gw_redop op;
     unsigned ranks, root;
+    const struct gw_plan *plan; /* of custom: its conditions; otherwise NULL */
     size_t count;
     bool in_place;
     bool counting; /* element i of the whole vector is i, on every rank */

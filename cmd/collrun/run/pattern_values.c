@@ -191,20 +191,47 @@ static int64_t finish_value(const struct pattern *p, int64_t v)
                                         : v / (int64_t)p->ranks;
 }
 
+/* Reduces the values of a rank into the totals; `alone`: it is the first. */
+static void add_rank(const struct pattern *p, unsigned rank, bool alone,
+                     int64_t total[VALUES_PERIOD])
+{
+    struct streams s;
+    streams_begin(&s, p, rank);
+    for (unsigned i = 0; i < VALUES_PERIOD; i++) {
+        int64_t v = value(p, &s, rank, i);
+        total[i] = alone ? v : reduce_two(p, total[i], v);
+    }
+}
+
+static void encode_totals(const struct pattern *p,
+                          const int64_t total[VALUES_PERIOD],
+                          struct values *table)
+{
+    table->elem_bytes = gw_dtype_size(p->type);
+    for (unsigned i = 0; i < VALUES_PERIOD; i++)
+        encode(table, i, element_bits(p->type, finish_value(p, total[i])));
+}
+
 void values_reduced(const struct pattern *p, unsigned ranks,
                     struct values *table)
 {
     int64_t total[VALUES_PERIOD];
-    struct streams s;
     assert(ranks > 0);
-    for (unsigned rank = 0; rank < ranks; rank++) {
-        streams_begin(&s, p, rank);
-        for (unsigned i = 0; i < VALUES_PERIOD; i++) {
-            int64_t v = value(p, &s, rank, i);
-            total[i] = rank == 0 ? v : reduce_two(p, total[i], v);
-        }
+    for (unsigned rank = 0; rank < ranks; rank++)
+        add_rank(p, rank, rank == 0, total);
+    encode_totals(p, total, table);
+}
+
+void values_of_chunk(const struct pattern *p, unsigned chunk,
+                     struct values *table)
+{
+    int64_t total[VALUES_PERIOD] = {0};
+    bool alone = true;
+    for (unsigned rank = 0; rank < p->ranks; rank++) {
+        if (!gw_plan_holds(p->plan, rank, chunk))
+            continue;
+        add_rank(p, rank, alone, total);
+        alone = false;
     }
-    table->elem_bytes = gw_dtype_size(p->type);
-    for (unsigned i = 0; i < VALUES_PERIOD; i++)
-        encode(table, i, element_bits(p->type, finish_value(p, total[i])));
+    encode_totals(p, total, table);
 }

@@ -19,5 +19,7 @@ struct values {
 void values_of_rank(const struct pattern *, unsigned rank, struct values *);
 /* The reduction of the tables of the first `ranks` ranks, element by element. */
 void values_reduced(const struct pattern *, unsigned ranks, struct values *);
+/* Of a custom plan: the reduction of the tables of the ranks that have a chunk. */
+void values_of_chunk(const struct pattern *, unsigned chunk, struct values *);
 
 #endif

@@ -150,6 +150,7 @@ static void fill_pattern(struct pattern *p, const struct gw_plan *plan)
     p->collective = plan->collective;
     p->ranks = plan->ranks;
     p->root = plan->root;
+    p->plan = plan->collective == GW_CUSTOM ? plan : NULL;
     p->in_place = in_place;
     p->seed = common.seed;
     p->counting = values;
@@ -234,6 +235,9 @@ static enum gw_err choose_algo(const char *operand,
     if (source.algo || plan_operand(operand, &is_file, &collective, &ignored) ||
         is_file)
         return GW_OK;
+    if (collective == GW_CUSTOM)
+        return gw_fail(why, GW_EINVAL,
+                       "custom has no algorithm of its own; add --algo FILE");
     size_t count = plan_count(collective, ranks,
                               message_bytes(ranks, elem_bytes), elem_bytes);
     if (gw_choose(wire, collective, ranks, count, elem_bytes, &best, 1) == 0)

@@ -27,6 +27,10 @@ enum gw_err run_values_check(const struct pattern *p, struct gw_error *why)
                        "--values prints at most %d numbers per rank, not %zu; "
                        "use a smaller --bytes",
                        RUN_VALUES_MAX, count);
+    if (p->collective == GW_CUSTOM)
+        return gw_fail(why, GW_EINVAL,
+                       "--values prints whole results, but a rank of a custom "
+                       "plan may want only some chunks");
     if (p->type == GW_F16 || p->type == GW_BF16)
         return gw_fail(why, GW_EINVAL,
                        "--values needs a type that holds its sums exactly, "

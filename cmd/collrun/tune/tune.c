@@ -7,7 +7,8 @@
  * are stored at the very end, also after an interruption: only measured cases
  * get new rules. After any other error the file is unchanged.
  *
- * Read on in tune_cases.c (the cases), tune_rank.c (the measurement),
+ * Read on in tune_cases.c (the cases), tune_trace.c (those of a program),
+ * tune_rank.c (the measurement),
  * tune_evaluate.c (the conditions for a rule) and tune_sum.c (the regret).
  */
 #include "tune.h"
@@ -29,7 +30,7 @@ static struct tune tune = {
     .bytes_max = 64 << 20,
     .by = "size",
 };
-static const char *ranks_text = "2,4,8";
+static const char *ranks_text = "2,4,8", *from;
 static bool dry_run, quick;
 
 /* clang-format off */
@@ -44,6 +45,9 @@ static const struct option_spec options[] = {
     {"ranks", 'n', OPTION_TEXT, &ranks_text, "N,N...",
      "Processes. Each number is measured in turn.",
      NULL},
+    {"from", 0, OPTION_TEXT, &from, "FILE.jsonl",
+     "Measure the collectives, sizes and ranks of a program: those in this "
+     "recording of its events.", NULL},
     {"begin", 'b', OPTION_BYTES, &tune.bytes_min, "BYTES",
      "Smallest size in bytes.", NULL},
     {"end", 'e', OPTION_BYTES, &tune.bytes_max, "BYTES",
@@ -204,7 +208,7 @@ static enum gw_err read_operands(int count, char **operands,
                                  struct gw_error *why)
 {
     for (unsigned c = 0; c < GW_COLLECTIVES; c++)
-        tune.collectives[c] = count == 0;
+        tune.collectives[c] = count == 0 && c != GW_CUSTOM;
     for (int i = 0; i < count; i++) {
         bool is_file;
         enum gw_collective collective;
@@ -213,6 +217,10 @@ static enum gw_err read_operands(int count, char **operands,
         if (is_file)
             return gw_fail(why, GW_EINVAL,
                            "tune: \"%.100s\" is not a collective", operands[i]);
+        if (collective == GW_CUSTOM)
+            return gw_fail(why, GW_EINVAL,
+                           "custom has no algorithms of its own, so there is "
+                           "nothing to tune");
         tune.collectives[collective] = true;
     }
     return GW_OK;
@@ -229,6 +237,8 @@ static enum gw_err check_tune_options(struct gw_error *why)
                        "--begin must be at least 1 and at most --end");
     if (tune.factor < 2)
         return gw_fail(why, GW_EINVAL, "--factor must be at least 2");
+    if (from)
+        return tune_read_uses(&tune, from, why);
     return ranks_parse(ranks_text, 2, tune.ranks, TUNE_RANKS_MAX,
                        &tune.ranks_count, why);
 }
@@ -242,6 +252,10 @@ static int run_tune(int operand_count, char **operands)
         err = read_operands(operand_count, operands, &why);
     if (!err)
         err = tune_list(&tune, &why);
+    if (!err && from && tune.case_count == 0)
+        err = gw_fail(&why, GW_EINVAL,
+                      "tune: %s has no call of these collectives and sizes",
+                      from);
     int status = err ? complain(&why) : measure_cases();
     free(tune.cases);
     return status;
@@ -261,7 +275,8 @@ const struct command command_tune = {
     .examples = "collrun tune\n"
                 "collrun tune allreduce --wire tcp -n 2,4 -b 1K -e 1M\n"
                 "collrun tune allreduce -n 4 -a all,mine.plan --dry-run\n"
-                "collrun tune allreduce allgather -n 4 --dry-run -o jsonl\n",
+                "collrun tune allreduce allgather -n 4 --dry-run -o jsonl\n"
+                "collrun tune --from program.jsonl\n",
     .options = options,
     .groups = groups,
     .operands_min = 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Inside `collrun tune`: the cases (tune_cases.c), their measurement in every
- * rank (tune_rank.c), the evaluation of the times (tune_evaluate.c and
+ * Inside `collrun tune`: the cases (tune_cases.c, of a program tune_trace.c),
+ * their measurement in every rank (tune_rank.c), the evaluation of the times (tune_evaluate.c and
  * tune_sum.c, pure), the rows (tune_table.c), and the command around them
  * (tune.c).
  */
@@ -11,7 +11,18 @@
 #include "common/launch.h"
 #include "common/output.h"
 
-enum { TUNE_ALGOS_MAX = 24, TUNE_ROUNDS_MAX = 25, TUNE_RANKS_MAX = 16 };
+enum {
+    TUNE_ALGOS_MAX = 24,
+    TUNE_ROUNDS_MAX = 25,
+    TUNE_RANKS_MAX = 16,
+    TUNE_SIZES = 65 /* by the number of binary digits */
+};
+
+/* Calls of a program with sizes between two powers of two, as bytes of the
+ * call's `count`. */
+struct tune_use {
+    uint64_t calls, least_bytes, most_bytes;
+};
 
 /* One collective at one size among one number of ranks. */
 struct tune_case {
@@ -48,7 +59,9 @@ struct tune {
     bool calibrate;      /* calibrate meanwhile, and use these costs */
     bool all;            /* also hopeless ones by prediction */
     const char *words;   /* of --algo (plan_list.h); NULL: what could win */
-    const char *by;      /* one row per "size", "algo" or "ranks" */
+    bool from_program;   /* --from: the cases are those of `uses` */
+    struct tune_use uses[GW_COLLECTIVES][TUNE_SIZES];
+    const char *by; /* one row per "size", "algo" or "ranks" */
     uint64_t seed;
     struct tune_case *cases; /* by number of ranks, collective, size */
     size_t case_count, case_room;
@@ -67,6 +80,11 @@ struct tune_report {
 
 /* Lists the cases; tune->cases is the caller's to free, also on failure. */
 GW_MUST_CHECK enum gw_err tune_list(struct tune *tune, struct gw_error *why);
+
+/* Reads a recording of a program's events, for `uses` and `ranks`. GW_EDATA: it
+ * is wrong, or has no collective of two ranks. */
+GW_MUST_CHECK enum gw_err tune_read_uses(struct tune *tune, const char *path,
+                                         struct gw_error *why);
 
 /* Predicts the cases of the current number of ranks again, with new costs. */
 void tune_predict(struct tune *tune, const struct gw_wire_costs *costs);

@@ -4,7 +4,8 @@
  * the promising algorithms. The prediction is seldom wrong by more than a
  * factor of three, so slower ones are omitted, unless --all is given. With --algo
  * these are the listed ones, the current choice and the predicted best. Sizes go
- * up by the factor; the largest is always included.
+ * up by the factor; the largest is always included. With --from the sizes are
+ * those of a program.
  */
 #include "tune.h"
 
@@ -95,6 +96,38 @@ static uint64_t next_size(const struct tune *tune, uint64_t bytes)
                                                   : bytes * tune->factor;
 }
 
+static uint64_t least_bytes_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The sizes of a program. The rule of a class begins at its smallest size. */
+static enum gw_err list_uses(struct tune *tune, unsigned ranks,
+                             enum gw_collective collective,
+                             const struct plan_list *list, struct gw_error *why)
+{
+    for (unsigned s = 0; s < TUNE_SIZES; s++) {
+        const struct tune_use *use = &tune->uses[collective][s];
+        size_t least = (size_t)(use->least_bytes + ELEM_BYTES - 1) / ELEM_BYTES;
+        struct tune_case item = {
+            .collective = collective,
+            .ranks = ranks,
+            .tuned_algo = -1,
+            .count = (size_t)(use->most_bytes + ELEM_BYTES - 1) / ELEM_BYTES,
+        };
+        item.bytes = size_bytes(collective, ranks, item.count, ELEM_BYTES);
+        item.requested_bytes = least_bytes_of(
+            size_bytes(collective, ranks, least, ELEM_BYTES), item.bytes);
+        if (use->calls == 0 || item.bytes > tune->bytes_max ||
+            (collective != GW_BARRIER && item.bytes < tune->bytes_min))
+            continue;
+        list_algos(tune, &item, list);
+        if (add_case(tune, &item, why))
+            return why->code;
+    }
+    return GW_OK;
+}
+
 static enum gw_err list_sizes(struct tune *tune, unsigned ranks,
                               enum gw_collective collective,
                               const struct plan_list *list,
@@ -164,7 +197,8 @@ static enum gw_err list_collective(struct tune *tune, unsigned ranks,
     struct plan_list list = {.count = 0};
     if (tune->words && list_words(tune, ranks, collective, &list, why))
         return why->code;
-    return list_sizes(tune, ranks, collective, &list, why);
+    return tune->from_program ? list_uses(tune, ranks, collective, &list, why)
+                              : list_sizes(tune, ranks, collective, &list, why);
 }
 
 enum gw_err tune_list(struct tune *tune, struct gw_error *why)

@@ -11,6 +11,7 @@
 
 #include <base/source.h>
 #include <plan/formats/formats.h>
+#include <plan/stream.h>
 
 #include <ctype.h>
 #include <stdio.h>
@@ -60,6 +61,7 @@ static void emit_plan(const struct plan_text *file, struct gw_builder *b,
     if (parse_file(file, ranks, &plan, NULL))
         return;
     gw_builder_ports(b, plan->ports);
+    gw__builder_conditions(b, plan);
     for (unsigned step = 0; step < plan->steps; step++) {
         gw_builder_step(b);
         for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];

@@ -51,6 +51,10 @@ const struct gw__reduce_isa *gw__reduce_current(void);
  * tests. */
 bool gw__reduce_select(const char *isa);
 
+/* The size of the last cache, which the cores share. */
+size_t gw__last_cache_bytes(void);
+/* The approximate size of the inputs and outputs of all ranks. */
+size_t gw__bytes_of_all(const struct gw_comm *comm, const struct gw_call *call);
 /* Should a pass of this call, from that many sources, store past the caches? */
 bool gw__reduce_past(const struct gw_comm *comm, const struct gw_call *call,
                      unsigned source_count);

@@ -42,7 +42,7 @@ static size_t read_cache_bytes(void)
 }
 
 /* Concurrent threads read the same value. */
-static size_t cache_bytes(void)
+size_t gw__last_cache_bytes(void)
 {
     static _Atomic size_t known;
     size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
@@ -53,9 +53,7 @@ static size_t cache_bytes(void)
     return bytes;
 }
 
-/* The approximate size of the inputs and outputs of all ranks. */
-static size_t bytes_of_all(const struct gw_comm *comm,
-                           const struct gw_call *call)
+size_t gw__bytes_of_all(const struct gw_comm *comm, const struct gw_call *call)
 {
     size_t in = gw__bytes_in(comm, call), out = gw__bytes_out(comm, call);
     size_t larger = in > out ? in : out;
@@ -78,9 +76,9 @@ bool gw__reduce_past(const struct gw_comm *comm, const struct gw_call *call,
                      unsigned source_count)
 {
     enum { NEVER_BYTES = 1 << 20 }; /* smaller is not worth a look */
-    size_t bytes = bytes_of_all(comm, call);
+    size_t bytes = gw__bytes_of_all(comm, call);
     if (bytes <= NEVER_BYTES)
         return false;
-    size_t room = cache_bytes();
+    size_t room = gw__last_cache_bytes();
     return bytes > (source_count == 1 ? room + room / 2 : room);
 }

@@ -3,6 +3,7 @@
  * Posts a call in the control block: the signature, and either the input itself
  * if it is small, or the places of the buffers (staging.c).
  */
+#include "loads.h"
 #include "staging.h"
 
 #include <assert.h>
@@ -37,7 +38,7 @@ void gw__control_entry_show(struct control_entry *entry,
     entry->in = *in;
     entry->out = *out;
     entry->in_place = in_place;
-    entry->in_slot_bytes = entry->out_slot_bytes = 0;
+    entry->in_slots = entry->out_slots = (struct gw__staging_slots){.bytes = 0};
     atomic_store_explicit(&entry->filled, UINT32_MAX, memory_order_relaxed);
     atomic_store_explicit(&entry->drained, UINT32_MAX, memory_order_relaxed);
     atomic_store_explicit(&entry->done, 0, memory_order_relaxed);
@@ -78,7 +79,9 @@ enum gw_err gw__control_block_enter(struct gw_request *r, struct gw_error *why)
     struct control_entry *entry =
         gw__control_entry_open(comm, r->turn, r->op, &r->signature);
     enum gw_err err = GW_OK;
-    if (r->prepared->eager)
+    if (!r->prepared)
+        err = gw__loads_open(r, entry, why);
+    else if (r->prepared->eager)
         gw__control_entry_post_input(entry, r->prepared, &r->call);
     else
         err = gw__staging_open(r, entry, why);

@@ -22,10 +22,10 @@ struct control_entry {
         unsigned char bytes[GW__EAGER_BYTES]; /* the input, when eager */
         struct {
             struct gw__memory_range in, out;
-            /* Slots of staging buffers (staging.c); 0: the buffer is not
-             * staged. */
-            size_t in_slot_bytes, out_slot_bytes;
+            struct gw__staging_slots in_slots, out_slots;
             _Atomic uint32_t filled, done, drained; /* pieces */
+            struct gw__memory_range arena;          /* of window loads */
+            size_t rooms_at;
         };
     };
 };
@@ -36,6 +36,12 @@ struct control_block {
 };
 _Static_assert(sizeof(struct control_block) <= GW__CONTROL_BLOCK_BYTES,
                "fits the card");
+
+/* Does each rank have its own core? All ranks have the same answer. */
+static inline bool gw__has_own_core(const struct gw_comm *comm)
+{
+    return comm->size <= comm->costs.cores;
+}
 
 static inline struct control_entry *
 gw__control_entry(const struct gw_comm *comm, unsigned rank, uint64_t turn)
@@ -71,7 +77,13 @@ static inline bool in_place(const struct gw_request *r)
 
 static inline const struct gw__passes *passes_of(const struct gw_request *r)
 {
-    return gw__prepared_passes(r->prepared);
+    return r->prepared ? gw__prepared_passes(r->prepared) : &r->program->push;
+}
+
+/* Does the call post its input? Then no peer touches its memory. */
+static inline bool gw__posts_input(const struct gw_request *r)
+{
+    return r->prepared && r->prepared->eager;
 }
 
 /* control_block.c: posts this rank's call, and its input or the input's
@@ -121,6 +133,11 @@ bool gw__run_steps(const struct gw__window_call *w, uint32_t fragment,
  * ready. GW_PENDING: some are missing. */
 enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
                            struct gw_error *why);
+/* Publishes that this rank no longer touches the memory of others. */
+void gw__window_leave(struct gw_request *r);
+/* Fails: the memory of `peer` cannot be read. */
+enum gw_err gw__window_unreachable(struct gw_request *r, unsigned peer,
+                                   struct gw_error *why);
 /* The first touched rank that is not in the call, or -1. Values are valid only
  * if their owners were still in the call after the read: a failing rank revokes
  * its control block, and its memory may contain anything. */

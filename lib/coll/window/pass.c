@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs the steps of a prepared call: finds the sources in the ranks' memory,
- * reduces them, and stores into every result, in one loop per chunk.
+ * reduces them, and stores into every result, in one loop per chunk. Memory
+ * that is not mapped here goes through private_memory.c.
  */
 #include "coll/reduce/reduce.h"
+#include "private_memory.h"
 #include "staging.h"
 
 #include <string.h>
 
-/* The address of a rank's buffer or staging buffer in this process. */
+/* A rank's buffer or staging buffer: its address in this process, or in that of
+ * the rank. */
 struct base {
-    const unsigned char *memory; /* NULL: unreachable */
+    const unsigned char *here; /* NULL: not mapped */
+    uint64_t there;            /* private memory; 0: unreachable */
     enum gw__layout layout;
-    size_t slot_bytes; /* of a staging buffer */
+    struct gw__staging_slots slots; /* of a staging buffer */
 };
 
 static struct base staging_base(const struct gw__staging *staging)
 {
-    return (struct base){staging->memory, GW__STAGED, staging->slot_bytes};
+    return (struct base){
+        .here = staging->memory, .layout = GW__STAGED, .slots = staging->slots};
 }
 
 static struct base own_source(const struct gw__window_call *w)
@@ -25,70 +30,97 @@ static struct base own_source(const struct gw__window_call *w)
     bool in_place = w->prepared->key.in_place;
     if (w->staging_in) /* peers may have stored into the buffer */
         return staging_base(w->staging_in);
-    return (struct base){in_place ? w->call->out : w->call->in,
-                         in_place ? GW__IN_PLACE : GW__APART, 0};
+    return (struct base){.here = in_place ? w->call->out : w->call->in,
+                         .layout = in_place ? GW__IN_PLACE : GW__APART};
 }
 
 static struct base own_dest(const struct gw__window_call *w)
 {
     if (w->staging_out)
         return staging_base(w->staging_out);
-    return (struct base){
-        w->call->out, w->prepared->key.in_place ? GW__IN_PLACE : GW__APART, 0};
+    return (struct base){.here = w->call->out,
+                         .layout = w->prepared->key.in_place ? GW__IN_PLACE
+                                                             : GW__APART};
 }
 
-static enum gw__layout layout_of(const struct control_entry *entry,
-                                 size_t slot_bytes)
+static struct base base_of(const struct gw__window_call *w, unsigned rank,
+                           const struct gw__memory_range *range,
+                           const struct gw__staging_slots *slots)
 {
-    return slot_bytes ? GW__STAGED : entry->in_place ? GW__IN_PLACE : GW__APART;
+    struct gw_comm *comm = w->comm;
+    bool in_place = gw__control_entry(comm, rank, w->turn)->in_place;
+    struct base base = {.layout = in_place ? GW__IN_PLACE : GW__APART};
+    if (range->fd == GW__MEMORY_PRIVATE)
+        base.there = range->offset;
+    else
+        base.here = comm->windows->reach(comm->wire, rank, range);
+    if (slots->bytes) {
+        base.layout = GW__STAGED;
+        base.slots = *slots;
+    }
+    return base;
 }
 
-static struct base source_of(const struct gw__window_call *w, unsigned rank)
+static struct base source_base(const struct gw__window_call *w, unsigned rank)
 {
     struct gw_comm *comm = w->comm;
     const struct control_entry *entry = gw__control_entry(comm, rank, w->turn);
     if (rank == comm->rank)
         return own_source(w);
     if (w->prepared->eager)
-        return (struct base){entry->bytes, GW__APART, 0};
-    return (struct base){comm->windows->reach(comm->wire, rank, &entry->in),
-                         layout_of(entry, entry->in_slot_bytes),
-                         entry->in_slot_bytes};
+        return (struct base){.here = entry->bytes, .layout = GW__APART};
+    return base_of(w, rank, &entry->in, &entry->in_slots);
 }
 
-static struct base dest_of(const struct gw__window_call *w, unsigned rank)
+static struct base dest_base(const struct gw__window_call *w, unsigned rank)
 {
-    struct gw_comm *comm = w->comm;
-    const struct control_entry *entry = gw__control_entry(comm, rank, w->turn);
-    if (rank == comm->rank)
+    const struct control_entry *entry =
+        gw__control_entry(w->comm, rank, w->turn);
+    if (rank == w->comm->rank)
         return own_dest(w);
-    return (struct base){comm->windows->reach(comm->wire, rank, &entry->out),
-                         layout_of(entry, entry->out_slot_bytes),
-                         entry->out_slot_bytes};
+    return base_of(w, rank, &entry->out, &entry->out_slots);
 }
 
-/* The address of an operand: of its piece `piece` in a staging buffer, else
- * `begin_bytes` after its start. */
-static const void *address(const struct base *base,
-                           const struct gw__operand *operand, uint32_t fragment,
-                           size_t begin_bytes)
+/* The place of an operand's part: in a staging buffer, or in the user's
+ * memory. */
+static struct gw__location locate(const struct base *base,
+                                  const struct gw__operand *operand,
+                                  const struct gw__part *part)
 {
-    size_t within = base->layout == GW__STAGED
-                        ? gw__staging_slot(fragment, base->slot_bytes)
-                        : begin_bytes;
-    return base->memory ? base->memory + operand->offset[base->layout] + within
-                        : NULL;
+    size_t fragment_at = base->layout == GW__STAGED
+                             ? gw__staging_offset(&base->slots, part->fragment)
+                             : part->fragment_at;
+    size_t offset = operand->offset[base->layout] + fragment_at;
+    return (struct gw__location){
+        .here =
+            base->here ? (unsigned char *)(uintptr_t)base->here + offset : NULL,
+        .there = base->there ? base->there + offset : 0};
+}
+
+struct gw__location gw__source_location(const struct gw__window_call *w,
+                                        const struct gw__operand *operand,
+                                        const struct gw__part *part)
+{
+    struct base base = source_base(w, operand->rank);
+    return locate(&base, operand, part);
+}
+
+struct gw__location gw__dest_location(const struct gw__window_call *w,
+                                      const struct gw__operand *operand,
+                                      const struct gw__part *part)
+{
+    struct base base = dest_base(w, operand->rank);
+    return locate(&base, operand, part);
 }
 
 static bool find_sources(const struct gw__window_call *w,
-                         const struct gw__prepared_step *s, uint32_t fragment,
-                         size_t begin_bytes, unsigned *lost)
+                         const struct gw__prepared_step *s,
+                         const struct gw__part *part, unsigned *lost)
 {
     const struct gw__operand *sources = &w->prepared->operands[s->source_begin];
     for (unsigned i = 0; i < s->source_count; i++) {
-        struct base base = source_of(w, sources[i].rank);
         w->comm->reduce_sources[i] =
-            address(&base, &sources[i], fragment, begin_bytes);
+            gw__source_location(w, &sources[i], part).here;
         if (!w->comm->reduce_sources[i]) {
             *lost = sources[i].rank;
             return false;
@@ -99,20 +131,20 @@ static bool find_sources(const struct gw__window_call *w,
 
 /* Omits the destination that is also the only source. */
 static bool find_dests(const struct gw__window_call *w,
-                       const struct gw__prepared_step *s, uint32_t fragment,
-                       size_t begin_bytes, unsigned *count, unsigned *lost)
+                       const struct gw__prepared_step *s,
+                       const struct gw__part *part, unsigned *count,
+                       unsigned *lost)
 {
     const struct gw__operand *dests = &w->prepared->operands[s->dest_begin];
     *count = 0;
     for (unsigned i = 0; i < s->dest_count; i++) {
-        struct base base = dest_of(w, dests[i].rank);
-        const void *dest = address(&base, &dests[i], fragment, begin_bytes);
+        void *dest = gw__dest_location(w, &dests[i], part).here;
         if (!dest) {
             *lost = dests[i].rank;
             return false;
         }
         if (s->source_count > 1 || dest != w->comm->reduce_sources[0])
-            w->comm->reduce_dests[(*count)++] = (void *)(uintptr_t)dest;
+            w->comm->reduce_dests[(*count)++] = dest;
     }
     return true;
 }
@@ -141,32 +173,43 @@ static void run_loop(const struct gw__window_call *w,
         gw__reduce_many(&reduce);
 }
 
+static bool run_part(const struct gw__window_call *w,
+                     const struct gw__prepared_step *s,
+                     const struct gw__part *part, unsigned *lost)
+{
+    unsigned dest_count;
+    if (!find_sources(w, s, part, lost) ||
+        !find_dests(w, s, part, &dest_count, lost))
+        return false;
+    run_loop(w, s, dest_count, part->elems);
+    return true;
+}
+
 bool gw__run_steps(const struct gw__window_call *w, uint32_t fragment,
                    unsigned *lost)
 {
     const struct gw__prepared_call *p = w->prepared;
     size_t begin = fragment == GW__WHOLE ? 0 : fragment * p->fragment_elems;
+    bool copies = gw__private_memory_is_touched(w);
     for (unsigned i = 0; i < p->step_count; i++) {
         const struct gw__prepared_step *s = &p->steps[i];
         size_t elems = begin < s->count ? s->count - begin : 0;
-        unsigned dest_count;
         if (fragment != GW__WHOLE && elems > p->fragment_elems)
             elems = p->fragment_elems;
-        if (elems == 0)
-            continue;
-        if (!find_sources(w, s, fragment, begin * p->elem_bytes, lost) ||
-            !find_dests(w, s, fragment, begin * p->elem_bytes, &dest_count,
-                        lost))
+        struct gw__part part = {.fragment = fragment,
+                                .fragment_at = begin * p->elem_bytes,
+                                .elems = elems};
+        if (elems > 0 && !(copies ? gw__private_memory_run(w, s, &part, lost)
+                                  : run_part(w, s, &part, lost)))
             return false;
-        run_loop(w, s, dest_count, elems);
     }
     return true;
 }
 
 /* ---- of a request ---- */
 
-static enum gw_err unreachable(struct gw_request *r, unsigned peer,
-                               struct gw_error *why)
+enum gw_err gw__window_unreachable(struct gw_request *r, unsigned peer,
+                                   struct gw_error *why)
 {
     struct gw_error reason;
     if (r->comm->wire->ops->check(r->comm->wire, &reason))
@@ -210,7 +253,7 @@ int gw__first_not_entered(const struct gw_comm *comm,
 static enum gw_err still_entered(struct gw_request *r, struct gw_error *why)
 {
     int gone = gw__first_not_entered(r->comm, passes_of(r), r->turn);
-    return gone < 0 ? GW_OK : unreachable(r, (unsigned)gone, why);
+    return gone < 0 ? GW_OK : gw__window_unreachable(r, (unsigned)gone, why);
 }
 
 static enum gw_err run_fragment(struct gw_request *r, uint32_t fragment,
@@ -224,8 +267,9 @@ static enum gw_err run_fragment(struct gw_request *r, uint32_t fragment,
         .staging_in = r->input_saved ? &r->staging_in : NULL,
         .staging_out = r->deferred ? &r->staging_out : NULL};
     unsigned lost;
-    return gw__run_steps(&w, fragment, &lost) ? still_entered(r, why)
-                                              : unreachable(r, lost, why);
+    return gw__run_steps(&w, fragment, &lost)
+               ? still_entered(r, why)
+               : gw__window_unreachable(r, lost, why);
 }
 
 /* Runs the pieces that are ready. */
@@ -247,6 +291,14 @@ static enum gw_err run_fragments(struct gw_request *r, bool *moved,
     return err || r->ran == r->prepared->fragments ? err : GW_PENDING;
 }
 
+void gw__window_leave(struct gw_request *r)
+{
+    gw__publish_left(r->comm, r->turn + 1);
+    r->comm->windows->moved(r->comm->wire);
+    r->state = GW__LEAVING;
+    r->seen = 0;
+}
+
 enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
                            struct gw_error *why)
 {
@@ -257,10 +309,7 @@ enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
     r->prepared->runs++;
     if (r->comm->config.events)
         publish_moved(r);
-    gw__publish_left(r->comm, r->turn + 1);
-    r->comm->windows->moved(r->comm->wire);
-    r->state = GW__LEAVING;
-    r->seen = 0;
+    gw__window_leave(r);
     *moved = true;
     return GW_OK;
 }

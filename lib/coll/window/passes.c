@@ -33,20 +33,28 @@ struct maker {
     bool push;
     struct gw__passes *passes;
     bool *touch, *touched;
-    bool *pushes; /* step -> are its initial values pushed? */
+    bool *pushes;         /* step -> are its initial values pushed? */
+    uint32_t *written_in; /* rank * chunks + chunk -> the first step that writes
+                             it, counted from 1 */
     bool overwrites;
     bool failed;
 };
+
+static void find_writes(struct maker *m)
+{
+    const struct gw_plan *plan = m->plan;
+    for (unsigned s = plan->steps; s > 0; s--)
+        for (size_t i = plan->step_begin[s - 1]; i < plan->step_begin[s]; i++)
+            m->written_in[(size_t)plan->transfers[i].dst * plan->chunks +
+                          plan->transfers[i].chunk] = s;
+}
 
 /* Is what `src` sends of `chunk` in `step` a sum that it made before? */
 static bool made_sum(const struct maker *m, unsigned src, unsigned chunk,
                      unsigned step)
 {
-    for (size_t i = 0; i < m->plan->step_begin[step]; i++)
-        if (m->plan->transfers[i].dst == src &&
-            m->plan->transfers[i].chunk == chunk)
-            return true;
-    return false;
+    uint32_t first = m->written_in[(size_t)src * m->plan->chunks + chunk];
+    return first != 0 && first <= step;
 }
 
 /* Does the receiver of this transfer run the loop (or the sender)? */
@@ -290,15 +298,18 @@ static enum gw_err make_kind(struct gw__program *program, bool push,
     m.touch = calloc(plan->ranks, sizeof(bool));
     m.touched = calloc(plan->ranks, sizeof(bool));
     m.pushes = calloc(plan->steps + (size_t)1, sizeof(bool));
+    m.written_in =
+        calloc((size_t)plan->ranks * plan->chunks, sizeof *m.written_in);
     bool *seen = calloc(2 * (size_t)plan->ranks, sizeof(bool));
     passes->touch = calloc(plan->ranks, sizeof(uint16_t));
     passes->touched = calloc(plan->ranks, sizeof(uint16_t));
     passes->served =
         calloc((size_t)program->send_count + program->source_count + 1,
                sizeof *passes->served);
-    m.failed = !m.touch || !m.touched || !m.pushes || !seen || !passes->touch ||
-               !passes->touched || !passes->served;
+    m.failed = !m.touch || !m.touched || !m.pushes || !m.written_in || !seen ||
+               !passes->touch || !passes->touched || !passes->served;
     if (!m.failed) {
+        find_writes(&m);
         for (unsigned s = 0; push && s < plan->steps; s++)
             m.pushes[s] = senders_store(plan, s, seen);
         make_passes(&m);
@@ -310,6 +321,7 @@ static enum gw_err make_kind(struct gw__program *program, bool push,
     free(m.touch);
     free(m.touched);
     free(m.pushes);
+    free(m.written_in);
     free(seen);
     return m.failed ? gw_fail(why, GW_ENOMEM, "window passes") : GW_OK;
 }

@@ -8,6 +8,7 @@
 #include "prepared_call.h"
 
 #include "coll/reduce/reduce.h"
+#include "private_memory.h"
 #include "staging.h"
 
 #include <stdlib.h>
@@ -331,6 +332,7 @@ static void describe_call(const struct preparation *m,
     p->posted_from = posted_from(m);
     if (!p->eager)
         gw__staging_split(m->comm, call, p);
+    p->copies = gw__private_memory_pays(m->comm, call, p);
 }
 
 static bool allocate_steps(const struct preparation *m)

@@ -62,6 +62,8 @@ struct gw__prepared_call {
                                    read it */
     bool overwrites;              /* the result may overlap memory that others
                                    still read */
+    bool copies;                  /* peers copy the buffers if they cannot map
+                                     them (private_memory.c) */
     size_t bytes_in, bytes_out;   /* of this rank's buffers */
     size_t posted_from;           /* eager: offset of the input in the buffer */
     size_t elem_bytes;

@@ -46,9 +46,8 @@ void gw__revoke(struct gw_comm *comm)
 {
     static const struct timespec pause = {.tv_nsec = PAUSE_NS};
     struct gw_request *r = find_entered(comm);
-    if (!r ||
-        r->prepared->eager) /* readers of a control block do not read the user's
-                               memory */
+    if (!r || gw__posts_input(r)) /* readers of a control block do not read the
+                                     user's memory */
         return;
     const struct gw__passes *passes = passes_of(r);
     uint64_t deadline = gw_now_ns() + PATIENCE_NS;

@@ -13,10 +13,11 @@
  * call. */
 void gw__staging_split(const struct gw_comm *comm, const struct gw_call *call,
                        struct gw__prepared_call *prepared);
-/* The offset of a piece's slot in a staging buffer, which has two. */
-static inline size_t gw__staging_slot(uint32_t fragment, size_t slot_bytes)
+/* The offset of a piece's slot in a staging buffer. */
+static inline size_t gw__staging_offset(const struct gw__staging_slots *slots,
+                                        uint32_t fragment)
 {
-    return fragment % 2 * slot_bytes;
+    return (slots->first + fragment) % slots->count * slots->bytes;
 }
 
 /* Posts the places of the buffers, or makes staging buffers and fills their

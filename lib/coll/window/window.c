@@ -10,6 +10,9 @@
  *   ENTERED  -- all that I touch have entered: run passes   --> LEAVING
  *   LEAVING  -- all that touch me have left                 --> DONE
  *
+ * Window loads (loads_run.c) run a plan that is not direct between the same two
+ * meetings.
+ *
  * Memory that peers cannot map moves through a staging buffer, piece by piece,
  * and the passes with it (staging.c).
  *
@@ -19,6 +22,7 @@
  * turn, so that a rank can be some calls ahead of its readers. (A call that was
  * prepared before and need not wait takes the fast path: fast_path.c.)
  */
+#include "loads.h"
 #include "staging.h"
 
 #include <stdio.h>
@@ -30,15 +34,17 @@
 bool gw__window_serves(const struct gw_comm *comm, const struct gw_call *call,
                        const struct gw__program *program)
 {
-    return comm->windows && program->direct &&
+    return comm->windows && (program->direct || program->stepwise) &&
            !(call->collective == GW_ALLTOALL && call->counts);
 }
 
 enum gw_err gw__window_begin(struct gw_request *r, struct gw_error *why)
 {
-    r->prepared = gw__prepare(r->comm, &r->call, r->program, &r->signature);
-    if (!r->prepared)
-        return gw_fail(why, GW_ENOMEM, "preparing a call");
+    if (r->program->direct) {
+        r->prepared = gw__prepare(r->comm, &r->call, r->program, &r->signature);
+        if (!r->prepared)
+            return gw_fail(why, GW_ENOMEM, "preparing a call");
+    }
     r->windowed = true;
     r->turn = r->comm->turns++;
     r->state = GW__WAITING;
@@ -87,7 +93,7 @@ static enum gw_err all_entered(struct gw_request *r, struct gw_error *why)
 static bool all_left(struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
-    if (r->prepared->eager)
+    if (gw__posts_input(r))
         return true;
     for (; r->seen < passes->touched_count; r->seen++)
         if (!gw__has_left(r->comm, passes->touched[r->seen], r->turn))
@@ -102,6 +108,12 @@ static void finish_request(struct gw_request *r)
     r->state = GW__DONE;
 }
 
+/* May buffers of this call be staged? */
+static bool may_stage(const struct gw_request *r)
+{
+    return r->prepared && !r->prepared->eager;
+}
+
 enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
                                 struct gw_error *why)
 {
@@ -114,13 +126,13 @@ enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
     if (!err && r->state == GW__ENTERED) {
         err = all_entered(r, why);
         if (!err)
-            err = gw__run_passes(r, moved, why);
+            err = r->prepared ? gw__run_passes(r, moved, why)
+                              : gw__loads_progress(r, moved, why);
     }
-    if (r->state != GW__WAITING && !r->prepared->eager &&
-        (!err || err == GW_PENDING))
+    if (r->state != GW__WAITING && may_stage(r) && (!err || err == GW_PENDING))
         *moved |= gw__staging_move(r);
     if (!err && r->state == GW__LEAVING && all_left(r) &&
-        (r->prepared->eager || gw__staging_is_empty(r))) {
+        (!may_stage(r) || gw__staging_is_empty(r))) {
         finish_request(r);
         *moved = true;
     }
@@ -136,7 +148,9 @@ void gw__window_describe(const struct gw_request *r, char *text, size_t room,
     *peer = -1;
     if (r->state == GW__ENTERED && r->seen < passes->touch_count)
         *peer = passes->touch[r->seen];
-    else if (r->state == GW__ENTERED && !r->prepared->eager &&
+    else if (r->state == GW__ENTERED && !r->prepared)
+        *peer = gw__loads_waits_for(r, &what);
+    else if (r->state == GW__ENTERED && may_stage(r) &&
              gw__staging_waits_for(r, r->ran, &waited)) {
         *peer = (int)waited;
         what = "to publish the next chunk";

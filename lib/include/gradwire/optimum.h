@@ -28,6 +28,8 @@
 
 #include <gradwire/topology.h>
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -63,6 +65,32 @@ gw_optimum_find(const struct gw_topology *topology,
 /* Returns the bound for a buffer of `bytes` in microseconds: the larger of the
  * times of the bytes and of the latency. No plan is faster. */
 GW_API double gw_optimum_us(const struct gw_optimum *optimum, uint64_t bytes);
+
+/* A certificate that has been checked. The bound is blocks / (parts * capacity *
+ * unit) seconds per byte of the buffer. */
+struct gw_certified {
+    unsigned ranks;
+    unsigned flows;    /* to so many ranks */
+    uint64_t blocks;   /* that must leave the cut */
+    uint64_t capacity; /* of the cut */
+    uint64_t unit;     /* bytes per second of a capacity of 1 */
+    unsigned parts;    /* blocks of a buffer */
+};
+
+/* Writes the certificate of a bound as text: the graph, the cut, and the flows
+ * that show that no other cut is worse. GW_ENOTSUP: the collective is not
+ * broadcast, reduce, gather, scatter, allgather or reduce_scatter, or nothing
+ * limits the bytes. GW_ENOMEM; otherwise the error of the file. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_optimum_certify(const struct gw_topology *topology,
+                   const struct gw_optimum *optimum, FILE *file,
+                   struct gw_error *why);
+/* Reads such a file and checks it: the sums over the cut, and of each flow the
+ * capacities, its conservation and the amount that arrives. GW_EDATA: it is not
+ * a certificate, or proves nothing. GW_ENOMEM. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_certificate_load(const char *path, struct gw_certified *certified,
+                    struct gw_error *why);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,9 @@
  *   all-to-all                        `chunks` = ranks x ranks; chunk
  *                                     i*ranks + j goes from rank i to rank j
  *   barrier                           one chunk of no bytes
+ *   custom                            the buffer is cut into `chunks` parts;
+ *                                     the plan itself states which ranks have
+ *                                     a chunk before and must have it after
  *
  * Functions here are pure, except gw_plan_load, gw_plan_print, gw_plan_export, gw_algo_add and
  * gw_algo_remove. Several threads may read the same plan.
@@ -43,6 +46,7 @@ enum gw_collective {
     GW_BARRIER,
     GW_SCAN,       /* rank r has the sum of ranks 0 to r */
     GW_EXSCAN,     /* rank r has the sum of ranks 0 to r-1, rank 0 nothing */
+    GW_CUSTOM,     /* the conditions of the plan; no algorithm of ours */
     GW_COLLECTIVES /* number of collectives */
 };
 
@@ -55,7 +59,7 @@ GW_API GW_MUST_CHECK enum gw_err
 gw_collective_parse(const char *name, enum gw_collective *collective,
                     struct gw_error *why);
 /* Returns whether a collective reduces: true for reduce, all-reduce,
- * reduce-scatter, scan and exclusive scan. */
+ * reduce-scatter, scan, exclusive scan and custom. */
 GW_API bool gw_collective_reduces(enum gw_collective collective);
 /* Returns whether a collective has a root: true for broadcast, reduce, gather
  * and scatter. */
@@ -93,6 +97,11 @@ enum {
     GW_TRANSFERS_MAX = 1 << 26
 };
 
+/* The conditions of a chunk at a rank, in a custom plan. After the last step each
+ * rank that wants a chunk must have the sum of the data of all ranks that have
+ * it before the first; if only one has it, that rank's data. */
+enum { GW_HAS = 1, GW_WANTS = 2 };
+
 /* A plan. Step s owns transfers[step_begin[s] .. step_begin[s+1]). Within a
  * step a rank's transfers to one peer are sent in this order; several chunks to
  * one peer in one step and on one channel are one message. */
@@ -110,6 +119,9 @@ struct gw_plan {
     size_t transfer_count;
     size_t *step_begin; /* steps + 1 entries */
     struct gw_transfer *transfers;
+    /* Of a custom plan, at rank * chunks + chunk: GW_HAS, GW_WANTS, or both;
+     * NULL: all empty, and in any other plan. */
+    unsigned char *conditions;
 };
 
 /* Frees a plan and sets the pointer to NULL. */
@@ -139,6 +151,10 @@ GW_API void gw_builder_add(struct gw_builder *builder, unsigned src,
  * channel. */
 GW_API void gw_builder_transfer(struct gw_builder *builder,
                                 const struct gw_transfer *transfer);
+/* Adds conditions, GW_HAS or GW_WANTS or both, to a chunk of a rank of a custom
+ * plan. In any other plan this is an error. */
+GW_API void gw_builder_condition(struct gw_builder *builder, unsigned rank,
+                                 unsigned chunk, unsigned conditions);
 /* Sets the number of ports; the verifier checks it. */
 GW_API void gw_builder_ports(struct gw_builder *builder, unsigned ports);
 /* Sets the name of the plan's algorithm. */
@@ -343,7 +359,7 @@ GW_API void gw_plan_price_rank(const struct gw_plan *plan, size_t count,
                                uint64_t *messages, uint64_t *bytes);
 /* Returns the lower bound of a collective's time in microseconds, with one port
  * and p ranks (Chan et al. 2007): ceil(log2 p) rounds, bytes as in
- * gradwire(7). */
+ * gradwire(7). 0 for custom, whose bound depends on the plan: gw_plan_price. */
 GW_API double gw_bound_us(enum gw_collective collective, unsigned ranks,
                           size_t count, size_t elem_bytes,
                           const struct gw_cost_model *model);

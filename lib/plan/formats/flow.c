@@ -185,7 +185,8 @@ int gw__flow_shared(const struct gw__flow *flow, uint32_t a, uint32_t b)
 int gw__flow_lacking(const struct gw__flow *flow, uint32_t value)
 {
     for (unsigned rank = 0; flow->words && rank < flow->shape.ranks; rank++)
-        if (!(set_of(flow, value)[rank / 64] >> rank % 64 & 1))
+        if (!(set_of(flow, value)[rank / 64] >> rank % 64 & 1) &&
+            gw_plan_holds(&flow->shape, rank, flow->values[value].chunk))
             return (int)rank;
     return -1;
 }

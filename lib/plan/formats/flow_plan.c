@@ -7,6 +7,8 @@
  */
 #include "flow.h"
 
+#include "plan/stream.h"
+
 #include <stdlib.h>
 
 enum gw_err gw__flow_transfer(struct gw__flow *flow, uint32_t half,
@@ -75,6 +77,7 @@ static enum gw_err build_plan(const struct gw__flow *flow,
     if (err)
         return err;
     gw_builder_name(builder, algo);
+    gw__builder_conditions(builder, shape);
     for (size_t i = 0; i < flow->transfer_count; i++) {
         if (i > 0 && sorted[i].half != sorted[i - 1].half)
             gw_builder_step(builder);

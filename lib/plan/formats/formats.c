@@ -92,10 +92,12 @@ static enum gw_err read_json(const struct gw__format_text *text,
         err = gw__sccl_import(json, text->name, plan, why);
     else if (json_object_get(json, "7-Flows"))
         err = gw__teccl_import(json, text->name, plan, why);
+    else if (json_object_get(json, "6-Flows"))
+        err = gw__teccl_volumes_import(json, text->name, plan, why);
     else
         err = gw_fail(why, GW_EDATA,
                       "%.200s: this JSON is unknown; TE-CCL's has the key "
-                      "\"7-Flows\", SCCL's \"msccl_type\"",
+                      "\"7-Flows\" or \"6-Flows\", SCCL's \"msccl_type\"",
                       text->name);
     json_decref(json);
     return err;

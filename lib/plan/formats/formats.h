@@ -5,7 +5,7 @@
  *
  *   msccl   MSCCL's XML, read and written
  *   trees   ForestColl's spanning trees, XML
- *   teccl   TE-CCL's flows, JSON
+ *   teccl   TE-CCL's flows, JSON: of whole chunks, or of volumes
  *   sccl    SCCL's and msccl-tools' algorithms, JSON
  *   goal    GOAL, read and written; only what we wrote says which data moves
  *
@@ -46,6 +46,10 @@ GW_MUST_CHECK enum gw_err gw__teccl_import(const struct json_t *json,
                                            const char *name,
                                            struct gw_plan **plan,
                                            struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__teccl_volumes_import(const struct json_t *json,
+                                                   const char *name,
+                                                   struct gw_plan **plan,
+                                                   struct gw_error *why);
 GW_MUST_CHECK enum gw_err gw__sccl_import(const struct json_t *json,
                                           const char *name,
                                           struct gw_plan **plan,

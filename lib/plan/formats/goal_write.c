@@ -51,6 +51,9 @@ static enum gw_err write_rank(const struct gw__export *e, unsigned rank,
 enum gw_err gw__goal_write(const struct gw__export *e, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
+    if (e->plan->collective == GW_CUSTOM)
+        return gw_fail(why, GW_ENOTSUP,
+                       "GOAL has no conditions of custom; use chakra or dot");
     fputs("// gradwire: ", e->file);
     gw__plan_print_header(e->plan, e->file);
     fprintf(e->file, "\nnum_ranks %u\n", e->plan->ranks);

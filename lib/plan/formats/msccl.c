@@ -7,6 +7,10 @@
 
 #include "formats.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 static enum gw_err run_flow(struct gw__msccl *m, bool in_place,
                             struct gw_plan **plan, struct gw_error *why)
 {
@@ -42,6 +46,8 @@ static enum gw_err prefer_own(const struct gw__msccl *m, struct gw_plan **plan,
 static enum gw_err run_both(struct gw__msccl *m, struct gw_plan **plan,
                             struct gw_error *why)
 {
+    if (m->shape.collective == GW_CUSTOM)
+        return run_flow(m, m->one_buffer, plan, why);
     enum gw_err err = run_flow(m, m->in_place, plan, why);
     if (err || !m->in_place || !m->out_of_place)
         return err;
@@ -64,10 +70,39 @@ enum gw_err gw__msccl_import(const struct gw__xml *xml, struct gw_plan **plan,
         err = gw__msccl_link(&m, why);
     if (!err)
         err = gw__msccl_order(&m, why);
+    if (!err && m.shape.collective == GW_CUSTOM)
+        err = gw__msccl_custom(&m, why);
     if (!err)
         err = run_both(&m, plan, why);
     if (!err)
         err = prefer_own(&m, plan, why);
     gw__msccl_fini(&m);
     return err;
+}
+
+void gw__msccl_fini(struct gw__msccl *m)
+{
+    free(m->gpus);
+    free(m->blocks);
+    free(m->steps);
+    free(m->order);
+    free(m->ticks);
+    free(m->custom_chunks);
+    free(m->shape.conditions);
+    *m = (struct gw__msccl){0};
+}
+
+enum gw_err gw__msccl_refuse(const struct gw__msccl *m, uint32_t step,
+                             struct gw_error *why, const char *format, ...)
+{
+    const struct gw__msccl_step *s = &m->steps[step];
+    const struct gw__msccl_block *block = &m->blocks[s->block];
+    char reason[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    return gw_fail(why, GW_EDATA, "%.200s:%u: gpu %u, tb %u, step %u: %s",
+                   m->xml->name, s->line, block->gpu, block->id, s->number,
+                   reason);
 }

@@ -7,6 +7,7 @@
  *   msccl_places.c  the buffers: where inputs and results are
  *   msccl_link.c    dependencies, and which send goes to which receive
  *   msccl_order.c   an order of all steps, and what must happen before what
+ *   msccl_custom.c  the chunks of a custom algorithm
  *   msccl_run.c     runs the steps on symbols, into a flow of values
  *   msccl_plan.c    the plan that our own files keep
  *
@@ -98,7 +99,11 @@ struct gw__msccl {
     struct gw_plan shape;
     unsigned chunks_per_loop, channels;
     bool in_place, out_of_place; /* how it may be called */
-    struct gw__msccl_gpu *gpus;  /* by id */
+    bool one_buffer;             /* custom: input and output are the same */
+    /* Custom: gpu * chunks_per_loop + offset in the input: its chunk of the
+     * plan, or none. */
+    uint32_t *custom_chunks;
+    struct gw__msccl_gpu *gpus; /* by id */
     struct gw__msccl_block *blocks;
     struct gw__msccl_step *steps;
     uint32_t block_count, step_count;
@@ -117,6 +122,14 @@ void gw__msccl_fini(struct gw__msccl *msccl);
 GW_MUST_CHECK enum gw_err gw__msccl_link(struct gw__msccl *msccl,
                                          struct gw_error *why);
 GW_MUST_CHECK enum gw_err gw__msccl_order(struct gw__msccl *msccl,
+                                          struct gw_error *why);
+/* Custom: sets the chunks and the inputs of each gpu (msccl_custom.c). */
+GW_MUST_CHECK enum gw_err gw__msccl_custom(struct gw__msccl *msccl,
+                                           struct gw_error *why);
+/* Numbers the places of all gpus, and counts them and the chunks that all steps
+ * move. GW_EDATA: they are too many. */
+GW_MUST_CHECK enum gw_err gw__msccl_count(struct gw__msccl *msccl,
+                                          uint32_t *places, uint64_t *payload,
                                           struct gw_error *why);
 /* Does step a happen before step b in every run? */
 bool gw__msccl_before(const struct gw__msccl *msccl, uint32_t a, uint32_t b);

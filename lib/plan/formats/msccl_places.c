@@ -9,6 +9,7 @@
  *   allgather        N/p         N       in place, the input is part `gpu` of it
  *   reduce_scatter   N           N/p     in place, the output is part `gpu`
  *   alltoall         N           N       part j goes to, or comes from, gpu j
+ *   custom           N           N       see msccl_custom.c
  */
 #include "msccl.h"
 
@@ -61,6 +62,8 @@ unsigned gw__msccl_chunk(const struct gw__msccl *m, unsigned gpu,
     bool input = range.buffer == GW__MSCCL_INPUT;
     unsigned part = part_of(m), ranks = m->shape.ranks;
     switch (m->shape.collective) {
+    case GW_CUSTOM:
+        return m->custom_chunks[gpu * m->chunks_per_loop + range.offset];
     case GW_ALLGATHER:
         return range.offset + (input ? gpu * part : 0);
     case GW_REDUCE_SCATTER:

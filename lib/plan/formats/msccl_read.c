@@ -107,23 +107,40 @@ static bool read_name(const struct msccl_reader *r, size_t element)
     return true;
 }
 
+/* RCCL writes reducescatter. */
+static bool same_name(const char *name, const char *known)
+{
+    for (; *known; known++) {
+        if (*known == '_' && *name != '_')
+            continue;
+        if (*name++ != *known)
+            return false;
+    }
+    return *name == 0;
+}
+
 static bool read_collective(const struct msccl_reader *r, size_t element)
 {
-    static const enum gw_collective known[] = {GW_ALLREDUCE,      GW_ALLGATHER,
-                                               GW_REDUCE_SCATTER, GW_ALLTOALL,
-                                               GW_BROADCAST,      GW_REDUCE};
+    static const enum gw_collective known[] = {
+        GW_ALLREDUCE, GW_ALLGATHER, GW_REDUCE_SCATTER, GW_ALLTOALL,
+        GW_BROADCAST, GW_REDUCE,    GW_CUSTOM};
+    static const char alltonext[] = "alltonext"; /* custom by another name */
     const char *name = attribute_of(r, element, "coll");
     if (!name)
         return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(name, gw_collective_name(known[i])) == 0) {
+        if (same_name(name, gw_collective_name(known[i]))) {
             r->msccl->shape.collective = known[i];
             return true;
         }
+    if (same_name(name, alltonext)) {
+        r->msccl->shape.collective = GW_CUSTOM;
+        return true;
+    }
     return refuse_element(
         r, element,
         "coll=\"%.32s\": a plan can be for allreduce, allgather, "
-        "reduce_scatter, alltoall, broadcast or reduce",
+        "reduce_scatter, alltoall, broadcast, reduce, alltonext or custom",
         name);
 }
 
@@ -420,29 +437,4 @@ enum gw_err gw__msccl_read(const struct gw__xml *xml, struct gw__msccl *m,
     if (right && check_gpus(&r))
         return GW_OK;
     return gw_fail(why, reason.code, "%s", reason.text);
-}
-
-void gw__msccl_fini(struct gw__msccl *m)
-{
-    free(m->gpus);
-    free(m->blocks);
-    free(m->steps);
-    free(m->order);
-    free(m->ticks);
-    *m = (struct gw__msccl){0};
-}
-
-enum gw_err gw__msccl_refuse(const struct gw__msccl *m, uint32_t step,
-                             struct gw_error *why, const char *format, ...)
-{
-    const struct gw__msccl_step *s = &m->steps[step];
-    const struct gw__msccl_block *block = &m->blocks[s->block];
-    char reason[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reason, sizeof reason, format, args);
-    va_end(args);
-    return gw_fail(why, GW_EDATA, "%.200s:%u: gpu %u, tb %u, step %u: %s",
-                   m->xml->name, s->line, block->gpu, block->id, s->number,
-                   reason);
 }

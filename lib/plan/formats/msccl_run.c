@@ -34,6 +34,7 @@ struct msccl_run {
     uint32_t *payload; /* values sent, by step */
     uint32_t payload_count;
     uint32_t *sent_level; /* of each block: the level of its last message */
+    uint32_t results;     /* of a custom algorithm */
     struct gw_error *why;
 };
 
@@ -255,8 +256,10 @@ static void fill_inputs(struct msccl_run *r, uint32_t gpu)
     unsigned size = gw__msccl_size(m, gpu, GW__MSCCL_INPUT);
     for (unsigned k = 0; k < size; k++) {
         struct gw__msccl_range range = {GW__MSCCL_INPUT, k};
-        place_at(r, gpu, range, 0)->value =
-            gw__flow_input(r->flow, gpu, gw__msccl_chunk(m, gpu, range));
+        unsigned chunk = gw__msccl_chunk(m, gpu, range);
+        if (chunk != GW__MSCCL_NONE)
+            place_at(r, gpu, range, 0)->value =
+                gw__flow_input(r->flow, gpu, chunk);
     }
 }
 
@@ -292,16 +295,44 @@ static enum gw_err take_output(struct msccl_run *r, uint32_t gpu,
     return GW_OK;
 }
 
+/* Custom: a complete chunk is a result. Of several places with it, the first
+ * counts. The input of a gpu with one buffer is not a result. */
+static void take_custom(struct msccl_run *r, uint32_t gpu,
+                        struct gw__msccl_range range)
+{
+    struct gw_plan *shape = &r->msccl->shape;
+    uint32_t value = place_at(r, gpu, range, 0)->value;
+    if (value == GW__NO_VALUE || gw__flow_lacking(r->flow, value) >= 0 ||
+        (r->in_place && r->flow->values[value].level == 0))
+        return;
+    unsigned chunk = r->flow->values[value].chunk;
+    unsigned char *cell =
+        &shape->conditions[gpu * (size_t)shape->chunks + chunk];
+    if (*cell & GW_WANTS)
+        return;
+    *cell |= GW_WANTS;
+    r->results++;
+    gw__flow_output(r->flow, value);
+}
+
 static enum gw_err take_outputs(struct msccl_run *r)
 {
     const struct gw__msccl *m = r->msccl;
     enum gw_err err = GW_OK;
     for (uint32_t gpu = 0; gpu < m->shape.ranks && !err; gpu++) {
         unsigned size = gw__msccl_size(m, gpu, GW__MSCCL_OUTPUT);
-        for (unsigned k = 0; k < size && !err; k++)
-            err = take_output(r, gpu,
-                              (struct gw__msccl_range){GW__MSCCL_OUTPUT, k});
+        for (unsigned k = 0; k < size && !err; k++) {
+            const struct gw__msccl_range range = {GW__MSCCL_OUTPUT, k};
+            if (m->shape.collective == GW_CUSTOM)
+                take_custom(r, gpu, range);
+            else
+                err = take_output(r, gpu, range);
+        }
     }
+    if (!err && m->shape.collective == GW_CUSTOM && r->results == 0)
+        return gw_fail(r->why, GW_EDATA,
+                       "%.200s:%u: <algo>: no gpu has a result in its output",
+                       m->xml->name, m->xml->elements[0].line);
     return err;
 }
 
@@ -316,12 +347,11 @@ static enum gw_err run_all(struct msccl_run *r, uint32_t *loaded)
     return err ? err : take_outputs(r);
 }
 
-static enum gw_err count_places(struct gw__msccl *m, uint32_t *places,
-                                uint64_t *payload, uint32_t *most,
-                                struct gw_error *why)
+enum gw_err gw__msccl_count(struct gw__msccl *m, uint32_t *places,
+                            uint64_t *payload, struct gw_error *why)
 {
     uint64_t count = 0;
-    *payload = *most = 0;
+    *payload = 0;
     for (uint32_t gpu = 0; gpu < m->shape.ranks; gpu++) {
         m->gpus[gpu].place_begin = (uint32_t)count;
         count += gw__msccl_places(m, gpu);
@@ -329,10 +359,8 @@ static enum gw_err count_places(struct gw__msccl *m, uint32_t *places,
             return gw_fail(why, GW_EDATA, "%.200s:%u: more than %d chunks",
                            m->xml->name, m->gpus[gpu].line, PLACES_MAX);
     }
-    for (uint32_t s = 0; s < m->step_count; s++) {
+    for (uint32_t s = 0; s < m->step_count; s++)
         *payload += m->steps[s].count;
-        *most = later_level(*most, m->steps[s].count);
-    }
     *places = (uint32_t)count;
     if (*payload <= GW__FLOW_VALUES_MAX)
         return GW_OK;
@@ -345,9 +373,11 @@ enum gw_err gw__msccl_run(struct gw__msccl *m, bool in_place,
 {
     uint32_t places = 0, most = 0;
     uint64_t payload = 0;
-    enum gw_err err = count_places(m, &places, &payload, &most, why);
+    enum gw_err err = gw__msccl_count(m, &places, &payload, why);
     if (err)
         return err;
+    for (uint32_t s = 0; s < m->step_count; s++)
+        most = later_level(most, m->steps[s].count);
     struct msccl_run r = {
         .msccl = m,
         .flow = flow,

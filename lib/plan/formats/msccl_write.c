@@ -353,7 +353,7 @@ static enum gw_err write_head(const struct gw__export *e, struct gw_error *why)
 static bool msccl_has(enum gw_collective c)
 {
     return c != GW_GATHER && c != GW_SCATTER && c != GW_BARRIER &&
-           c != GW_SCAN && c != GW_EXSCAN;
+           c != GW_SCAN && c != GW_EXSCAN && c != GW_CUSTOM;
 }
 
 enum gw_err gw__msccl_write(const struct gw__export *e, struct gw_error *why)
@@ -361,9 +361,8 @@ enum gw_err gw__msccl_write(const struct gw__export *e, struct gw_error *why)
     enum gw_collective c = e->plan->collective;
     enum gw_err err = GW_OK;
     if (!msccl_has(c))
-        return gw_fail(why, GW_ENOTSUP,
-                       "MSCCL has no %s; use goal, chakra or dot",
-                       gw_collective_name(c));
+        return gw_fail(why, GW_ENOTSUP, "MSCCL has no %s; use %schakra or dot",
+                       gw_collective_name(c), c == GW_CUSTOM ? "" : "goal, ");
     err = write_head(e, why);
     for (unsigned rank = 0; rank < e->plan->ranks && !err; rank++)
         err = write_msccl_rank(e, rank, why);

@@ -10,7 +10,8 @@
  *                     "chunks": [{"pre": [0], "post": [0, 1], "addr": 0}]}}
  *
  * In a collective that reduces, several chunks have one address, and a receiver
- * adds those that it lacks.
+ * adds those that it lacks. A collective without a name of ours, in runtime_name
+ * or before the `(` of its name, becomes a custom plan.
  */
 #include "copies.h"
 #include "formats.h"
@@ -18,6 +19,7 @@
 #include <jansson.h>
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,16 +61,42 @@ static bool number_at(const json_t *json, json_int_t most, unsigned *number)
 
 /* ---- the collective ---- */
 
+/* Is this the word, in any case, and without its `_`? It ends at a `(`. */
+static bool is_named(const char *text, const char *word)
+{
+    for (; *word; word++) {
+        if (*word == '_' && *text != '_')
+            continue;
+        if (tolower((unsigned char)*text++) != *word)
+            return false;
+    }
+    return *text == 0 || *text == '(';
+}
+
+/* The collective of "Broadcast(n=8,root=0)"; others are custom. */
+static enum gw_collective named_collective(const char *text)
+{
+    for (unsigned c = 0; text && c < GW_COLLECTIVES; c++)
+        if (c != GW_BARRIER &&
+            is_named(text, gw_collective_name((enum gw_collective)c)))
+            return (enum gw_collective)c;
+    return GW_CUSTOM;
+}
+
 static enum gw_err read_collective(struct sccl *s)
 {
-    const json_t *name = json_object_get(s->collective, "runtime_name");
-    const char *word = json_string_value(name);
-    if (!word || gw_collective_parse(word, &s->shape.collective, NULL) ||
-        s->shape.collective == GW_BARRIER)
+    const json_t *runtime = json_object_get(s->collective, "runtime_name");
+    const char *word = json_string_value(runtime);
+    const char *name =
+        json_string_value(json_object_get(s->collective, "name"));
+    if (!json_is_object(s->collective))
+        return refuse_sccl(s, "\"collective\" must be an object");
+    s->shape.collective = named_collective(word ? word : name);
+    if (word && s->shape.collective == GW_CUSTOM && !is_named(word, "custom"))
         return refuse_sccl(s,
                            "\"collective\": \"runtime_name\" must be the name "
                            "of a collective, not \"%.32s\"",
-                           word ? word : "");
+                           word);
     if (!number_at(json_object_get(s->collective, "nodes"), SCCL_NODES_MAX,
                    &s->shape.ranks) ||
         s->shape.ranks == 0)
@@ -153,6 +181,9 @@ static unsigned count_blocks(const struct sccl *s)
     case GW_BROADCAST:
     case GW_REDUCE:
     case GW_ALLREDUCE:
+    case GW_SCAN:
+    case GW_EXSCAN:
+    case GW_CUSTOM:
         return 1;
     case GW_ALLTOALL:
         return s->shape.ranks * s->shape.ranks;
@@ -184,6 +215,55 @@ static enum gw_err number_addresses(struct sccl *s)
     memset(s->chunks, 0xff, bytes);
     memset(s->counted, 0, blocks * sizeof *s->counted);
     return each_chunk(s, segments);
+}
+
+/* ---- custom ---- */
+
+/* Gives the nodes of a list the condition of a chunk. A chunk that several nodes
+ * have before would count several times. */
+static enum gw_err add_nodes(const struct sccl *s, const json_t *list, size_t i,
+                             uint32_t chunk, unsigned char condition)
+{
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        unsigned node;
+        if (!number_at(json_array_get(list, k), (json_int_t)s->shape.ranks - 1,
+                       &node))
+            return refuse_sccl(s, "\"chunks\"[%zu]: nodes must be in 0..%u", i,
+                               s->shape.ranks - 1);
+        if (condition == GW_HAS && k > 0)
+            return refuse_sccl(s,
+                               "\"chunks\"[%zu]: %zu nodes have it before; a "
+                               "custom plan allows one, or chunks with one "
+                               "address",
+                               i, json_array_size(list));
+        s->shape.conditions[node * (size_t)s->shape.chunks + chunk] |=
+            condition;
+    }
+    return GW_OK;
+}
+
+static enum gw_err set_conditions(struct sccl *s)
+{
+    enum { CELLS_MAX = 1 << 22 };
+    const json_t *chunks = json_object_get(s->collective, "chunks");
+    size_t cells = (size_t)s->shape.ranks * s->shape.chunks;
+    enum gw_err err = GW_OK;
+    if (cells > CELLS_MAX)
+        return refuse_sccl(s, "%u addresses on %u nodes are too many",
+                           s->shape.chunks, s->shape.ranks);
+    s->shape.conditions = calloc(cells, 1);
+    if (!s->shape.conditions)
+        return gw_fail(s->why, GW_ENOMEM, "%.200s", s->name);
+    for (size_t i = 0; i < json_array_size(chunks) && !err; i++) {
+        const json_t *item = json_array_get(chunks, i);
+        uint32_t chunk =
+            s->chunks[json_integer_value(json_object_get(item, "addr"))];
+        err = add_nodes(s, json_object_get(item, "pre"), i, chunk, GW_HAS);
+        if (!err)
+            err =
+                add_nodes(s, json_object_get(item, "post"), i, chunk, GW_WANTS);
+    }
+    return err;
 }
 
 /* ---- steps ---- */
@@ -300,8 +380,11 @@ static enum gw_err import_sccl(struct sccl *s, const json_t *json,
     err = room ? number_addresses(s) : GW_ENOMEM;
     if (!room)
         gw_fail(s->why, GW_ENOMEM, "%.200s", s->name);
+    if (room && !err && s->shape.collective == GW_CUSTOM)
+        err = set_conditions(s);
     if (room && !err)
         err = plan_steps(s, json, plan);
+    free(s->shape.conditions);
     free(s->counted);
     free(s->chunks);
     return err;

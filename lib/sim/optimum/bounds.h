@@ -5,6 +5,7 @@
  *   flow.c             maximum flow
  *   cut.c              the cut that limits a collective, and its certificate
  *   certificate.c      judges that
+ *   certificate_file.c certificates as text
  *   optimum.c          the bound of each collective
  *   optimum_sets.c     allreduce and alltoall: bounds by sets of ranks
  *   optimum_latency.c  the largest latency

@@ -150,6 +150,7 @@ static enum gw_err bound_bytes(struct gw_optimum *o,
     case GW_EXSCAN:
         return bound_by_cut(o, topology, n, why);
     case GW_BARRIER:
+    case GW_CUSTOM:
     case GW_COLLECTIVES:
         break;
     }
@@ -170,6 +171,10 @@ enum gw_err gw_optimum_find(const struct gw_topology *topology,
         .cut = "-",
         .reason = "nothing limits the bytes",
     };
+    if (collective == GW_CUSTOM)
+        return gw_fail(why, GW_ENOTSUP,
+                       "custom has no bound of its own; the conditions are "
+                       "those of a plan");
     if (optimum->root >= ranks)
         return gw_fail(why, GW_EINVAL,
                        "the root is %u, but there are only %u ranks, numbered "

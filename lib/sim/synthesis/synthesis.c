@@ -14,7 +14,8 @@
 enum {
     TREES_MAX = 64,          /* per root */
     TRANSFERS_MAX = 1 << 17, /* of a candidate, after the first */
-    UNTRIMMED_RANKS_MAX = 16
+    UNTRIMMED_RANKS_MAX = 16,
+    ROUTED_RANKS_MAX = 64
 };
 
 /* The share of the time that must be gained before more is tried. */
@@ -198,6 +199,31 @@ static enum gw_err try_multiples(struct synthesis *s, bool trim,
     return err;
 }
 
+/* Trees along the routes. At the bound, blocks / capacity of the time of a block
+ * on a link of the network's unit, so many trees of that rate fill a link. */
+static enum gw_err try_routes(struct synthesis *s, struct gw_error *why)
+{
+    static const unsigned numbers[] = {2, 4, 8, 16};
+    const struct gw_synthesis *w = s->wanted;
+    enum gw_err err = GW_OK;
+    for (unsigned i = 0; i < 4 && !err; i++) {
+        unsigned trees = w->trees ? w->trees : numbers[i];
+        size_t roots = has_blocks(w->collective) ? w->ranks : 1;
+        if ((i > 0 && (w->trees || is_good(s))) ||
+            roots * w->ranks * trees > TRANSFERS_MAX)
+            break;
+        double rate = (double)s->network.unit * (double)s->capacity /
+                      (double)s->blocks / trees;
+        struct gw__forest forest;
+        err = gw__route_trees(s->topology, w->ranks, s->weight, trees, rate,
+                              &forest, why);
+        if (!err)
+            err = try_forest(s, &forest, trees, why);
+        gw__forest_fini(&forest);
+    }
+    return err;
+}
+
 /* With all capacity, small clusters may find shorter ways. */
 static enum gw_err try_all(struct synthesis *s, struct gw_error *why)
 {
@@ -206,6 +232,8 @@ static enum gw_err try_all(struct synthesis *s, struct gw_error *why)
     if (!err && !is_good(s) && switches &&
         s->wanted->ranks <= UNTRIMMED_RANKS_MAX)
         err = try_multiples(s, false, why);
+    if (!err && !is_good(s) && switches && s->wanted->ranks <= ROUTED_RANKS_MAX)
+        err = try_routes(s, why);
     return err;
 }
 

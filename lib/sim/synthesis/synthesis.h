@@ -12,6 +12,7 @@
  *   route_parts.c the routes of the topology
  *   pack.c        packs trees from every root into the edges (Edmonds 1973;
  *                 Bang-Jensen, Frank, Jackson 1995; Berczi, Frank 2010)
+ *   route_trees.c the other way to trees: along the routes of the topology
  *   tree_plan.c   the trees as a plan
  *   synthesis.c   all of it, and the choice among several such plans
  *
@@ -128,6 +129,17 @@ GW_MUST_CHECK enum gw_err gw__pack_trees(struct gw__digraph *graph,
                                          struct gw__forest *forest,
                                          struct gw_error *why);
 void gw__forest_fini(struct gw__forest *forest);
+
+/* ---- route_trees.c ---- */
+
+/* Makes `trees` trees for each rank with a weight. `rate_per_tree`: the bytes per
+ * second of a link that should be in one tree. GW_ENOMEM. Free the forest also
+ * after a failure. */
+GW_MUST_CHECK enum gw_err gw__route_trees(const struct gw_topology *topology,
+                                          unsigned ranks, const int64_t *weight,
+                                          unsigned trees, double rate_per_tree,
+                                          struct gw__forest *forest,
+                                          struct gw_error *why);
 
 /* ---- tree_plan.c ---- */
 

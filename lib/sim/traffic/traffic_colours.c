@@ -254,6 +254,8 @@ static void dissolve_connected(struct gw__classes *c, uint32_t first)
                 want_apart(c, gw__use_at(c, use)->class);
             gw__bundle_dissolve(c, bundle);
         }
+        if (gw__class_at(c, class)->link_count > 0)
+            gw__class_free(c, class); /* it had no bundle to begin with */
     }
 }
 

@@ -12,9 +12,10 @@
  * regions without names (memory.c). A rank opens its peers' regions through
  * /proc/PID/fd, so all ranks must share a pid namespace and a user. The data
  * path is in shm_link.c, waiting and failing in shm_wait.c, mapping in
- * shm_map.c.
+ * shm_map.c, copying of memory that cannot be mapped in shm_copy.c.
  */
 #include "shm.h"
+#include "base/failpoint.h"
 #include "wire/fence.h"
 
 #include <sched.h>
@@ -32,6 +33,7 @@ struct address {
     uint64_t slice_bytes;
     int32_t pid, fd;
     uint64_t no_windows;
+    uint64_t segment_at; /* in its process */
     struct gw__process_watch_id process;
 };
 _Static_assert(sizeof(struct address) <= GW__ADDRESS_MAX, "fits the blob");
@@ -106,7 +108,8 @@ enum gw_err gw__shm_open(const struct gw_comm_config *config,
                            .slice_bytes = shm->slice_bytes,
                            .pid = (int32_t)getpid(),
                            .fd = shm->region.fd,
-                           .no_windows = shm->no_windows};
+                           .no_windows = shm->no_windows,
+                           .segment_at = (uintptr_t)shm->segment};
     gw__process_watch_self(&mine.process);
     memcpy(shm->wire.address.blob, &mine, sizeof mine);
     shm->wire.address.bytes = sizeof mine;
@@ -149,6 +152,7 @@ static enum gw_err join_peer(struct gw__shm *shm, unsigned rank,
     peer->segment = segment;
     peer->segment_bytes = theirs->segment_bytes;
     peer->pid = theirs->pid;
+    gw__shm_probe(shm, rank, theirs->segment_at);
     return gw__process_watch_add(&shm->process_watch, rank, &theirs->process,
                                  why);
 }
@@ -180,7 +184,8 @@ static enum gw_err shm_connect(struct gw__wire *wire,
                                uint64_t deadline_ns, struct gw_error *why)
 {
     struct gw__shm *shm = gw__shm_of(wire);
-    for (unsigned r = 0; r < wire->size; r++) {
+    enum gw_err err = gw__failpoints_begin(why);
+    for (unsigned r = 0; !err && r < wire->size; r++) {
         struct address theirs;
         if (r == wire->rank)
             continue;
@@ -188,12 +193,15 @@ static enum gw_err shm_connect(struct gw__wire *wire,
             return gw_fail(why, GW_EMISMATCH,
                            "shm: rank %u does not use this wire", r);
         memcpy(&theirs, table[r].blob, sizeof theirs);
-        enum gw_err err = join_peer(shm, r, &theirs, why);
-        if (err)
-            return err;
+        err = join_peer(shm, r, &theirs, why);
     }
+    if (err)
+        return err;
     atomic_store(&shm->segment->state, SHM_JOINED);
-    return await_joined(shm, deadline_ns, why);
+    err = await_joined(shm, deadline_ns, why);
+    if (!err)
+        gw__shm_agree_on_copies(shm);
+    return err;
 }
 
 /* The peer reads a stage by its place until it has released the slice. So

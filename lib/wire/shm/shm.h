@@ -47,6 +47,10 @@ struct gw__shm_segment {
     uint64_t nonce;
     _Alignas(LINE_BYTES) _Atomic uint32_t doorbell; /* futex */
     _Atomic uint32_t sleeping;
+    /* The first peer whose private memory the owner may not copy, and the
+     * error number; 0: it may copy all. Published by SHM_JOINED. */
+    uint32_t refused_rank;
+    int32_t refused_errno;
     _Alignas(LINE_BYTES) _Atomic uint32_t state;
     _Atomic int32_t abort_code; /* publishes abort_text */
     char abort_text[sizeof(((struct gw_error *)0)->text)];
@@ -85,6 +89,7 @@ struct gw__shm {
     struct gw_error error; /* found while moving data; `check` returns it */
     size_t slice_bytes;
     bool no_windows;
+    int refusing_rank; /* a rank that may not copy private memory; -1: none */
     /* waiting */
     unsigned spins, spin_limit, yields;
     bool armed, is_fenced;
@@ -119,6 +124,21 @@ struct gw__memory_range gw__shm_show(struct gw__wire *, const void *memory,
 void *gw__shm_reach(struct gw__wire *, unsigned rank,
                     const struct gw__memory_range *range);
 void gw__shm_forget_mappings(struct gw__shm_peer *peer);
+/* Accessing the memory of `rank` has failed for this reason: the wire fails. */
+void gw__shm_lose(struct gw__shm *shm, unsigned rank,
+                  const struct gw_error *why);
+
+/* shm_copy.c */
+/* May this rank copy the private memory of `rank`? `at` is the address of the
+ * segment there. Publishes a refusal. */
+void gw__shm_probe(struct gw__shm *shm, unsigned rank, uint64_t at);
+/* After all have joined: looks for a rank that was refused. */
+void gw__shm_agree_on_copies(struct gw__shm *shm);
+bool gw__shm_can_copy(struct gw__wire *, struct gw_error *why);
+bool gw__shm_load(struct gw__wire *, unsigned rank, uint64_t from, void *to,
+                  size_t bytes);
+bool gw__shm_store(struct gw__wire *, unsigned rank, uint64_t to,
+                   const void *from, size_t bytes);
 
 /* shm_wait.c */
 bool gw__shm_gone(struct gw__wire *, unsigned rank);

@@ -28,7 +28,7 @@ struct gw__memory_range gw__shm_show(struct gw__wire *wire, const void *memory,
     if (!known) {
         uint64_t generation = gw__region_generation();
         if (!gw__region_find(memory, bytes, &shm->shown))
-            return (struct gw__memory_range){.fd = -1};
+            return (struct gw__memory_range){.fd = GW__MEMORY_NONE};
         shm->shown_generation = generation;
         base = (uintptr_t)shm->shown.base;
     }
@@ -61,7 +61,8 @@ static void *mapped_address(struct gw__shm_peer *peer,
 
 /* Failing to map memory of a rank that has closed is not a loss: it has left
  * without waiting for us. */
-static void lose(struct gw__shm *shm, unsigned rank, const struct gw_error *why)
+void gw__shm_lose(struct gw__shm *shm, unsigned rank,
+                  const struct gw_error *why)
 {
     /* Lack of memory here does not mean that the peer is lost. */
     enum gw_err code = why->code == GW_ENOMEM ? GW_ENOMEM : GW_ELOST;
@@ -95,7 +96,7 @@ void *gw__shm_reach(struct gw__wire *wire, unsigned rank,
         err = gw_fail(&why, GW_ELOST, "it ended before its memory was read");
     if (!err)
         return mapped_address(peer, mapping, range);
-    lose(shm, rank, &why);
+    gw__shm_lose(shm, rank, &why);
     return NULL;
 }
 
@@ -112,6 +113,9 @@ struct gw__windows *gw__shm_windows(struct gw__wire *wire)
         .control_block = control_block_of,
         .show = gw__shm_show,
         .reach = gw__shm_reach,
+        .can_copy = gw__shm_can_copy,
+        .load = gw__shm_load,
+        .store = gw__shm_store,
         .gone = gw__shm_gone,
         .wake_all = gw__shm_wake_all,
         .relax = gw__shm_relax,
