@@ -10,7 +10,7 @@ static const uint64_t patience_ns = 20 * 1000000000ULL;
 static const uint64_t nap_ns = 1000000;
 
 const char *const messenger_wires[MESSENGER_WIRES] = {"shm", "ipc", "tcp",
-                                                    "zmq"};
+                                                      "zmq"};
 
 struct gw__messenger_config messenger_config(const char *wire, unsigned node)
 {

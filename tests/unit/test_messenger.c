@@ -361,8 +361,9 @@ START_TEST(no_such_wire_no_such_endpoint)
     struct gw_error why;
     struct gw__messenger_config config = messenger_config("pigeon", 0);
     ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text,
-                     "messenger: unknown wire \"pigeon\"; use shm, ipc, tcp or zmq");
+    ck_assert_str_eq(
+        why.text,
+        "messenger: unknown wire \"pigeon\"; use shm, ipc, tcp or zmq");
     config = messenger_config("shm", GW__MESSENGER_NODES);
     ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
     config = messenger_config("tcp", 0);

@@ -311,7 +311,7 @@ static void send_large(struct gw__messenger *messenger, const void *data,
 }
 
 /* Large messages are on their way when one end forgets the other, which closes
- * at the same time. What is half sent is dropped, and lent memory comes back. */
+ * at the same time. A half-sent message is dropped, and lent memory comes back. */
 START_TEST(a_peer_is_forgotten_while_it_closes)
 {
     void *data = calloc(1, PART_BYTES);

@@ -27,24 +27,24 @@ static const uint64_t patience_ns = 20 * 1000000000ULL;
 
 static int dial(struct gw__messenger *messenger)
 {
-    int fd = gw__socket_dial(
-        &((struct gw__messenger_socket *)messenger)->address);
+    int fd =
+        gw__socket_dial(&((struct gw__messenger_socket *)messenger)->address);
     ck_assert_int_ge(fd, 0);
     return fd;
 }
 
 /* All of it fits into the kernel's buffer. */
-static void say(int fd, const void *data, size_t bytes)
+static void write_bytes(int fd, const void *data, size_t bytes)
 {
     ck_assert_int_eq(send(fd, data, bytes, MSG_NOSIGNAL), (ssize_t)bytes);
 }
 
-static void say_hello(int fd)
+static void write_hello(int fd)
 {
     unsigned char hello[GW__MESSENGER_HELLO_BYTES] = {0};
     uint32_t magic = GW__MESSENGER_HELLO_MAGIC;
     memcpy(hello, &magic, sizeof magic);
-    say(fd, hello, sizeof hello);
+    write_bytes(fd, hello, sizeof hello);
 }
 
 /* A message of 8 bytes from node 3 to node 0. */
@@ -60,12 +60,12 @@ static struct gw__messenger_head head_of(uint32_t session)
                                        .bytes = {8}};
 }
 
-static void say_message(int fd, struct gw__messenger_head head,
-                        const char text[9])
+static void write_message(int fd, struct gw__messenger_head head,
+                          const char text[9])
 {
     gw__messenger_head_seal(&head, &head);
-    say(fd, &head, sizeof head);
-    say(fd, text, 8);
+    write_bytes(fd, &head, sizeof head);
+    write_bytes(fd, text, 8);
 }
 
 /* Waits until the messenger has ended the connection. */
@@ -125,18 +125,18 @@ START_TEST(what_is_malformed_ends_its_connection)
     bad[5].bytes[0] = (uint64_t)1 << 40;
     for (unsigned i = 0; i < 6; i++) {
         int fd = dial(scene.zero);
-        say_hello(fd);
-        say_message(fd, bad[i], "whatever");
+        write_hello(fd);
+        write_message(fd, bad[i], "whatever");
         expect_end(scene.zero, fd);
         ck_assert_uint_eq(dropped(scene.zero), i + 1);
     }
     int fd = dial(scene.zero);
-    say(fd, "GET / HTTP/1.0\r\n\r\n", 18);
+    write_bytes(fd, "GET / HTTP/1.0\r\n\r\n", 18);
     expect_end(scene.zero, fd);
     ck_assert_uint_eq(dropped(scene.zero), 7);
     fd = dial(scene.zero);
-    say_hello(fd);
-    say_message(fd, head_of(1), "is right");
+    write_hello(fd);
+    write_message(fd, head_of(1), "is right");
     messenger_expect(scene.zero, 3, "is right");
     close(fd);
     scene_close(&scene);
@@ -149,13 +149,13 @@ START_TEST(bytes_come_one_at_a_time)
     struct gw__messenger_head head = head_of(1);
     unsigned char bytes[sizeof head + 8];
     int fd = dial(scene.zero);
-    say_hello(fd);
+    write_hello(fd);
     for (unsigned round = 0; round < 3; round++) {
         gw__messenger_head_seal(&head, bytes);
         memcpy(bytes + sizeof head, "one byte", 8);
         for (size_t i = 0; i < sizeof bytes; i++) {
             messenger_expect_none(scene.zero);
-            say(fd, bytes + i, 1);
+            write_bytes(fd, bytes + i, 1);
         }
         messenger_expect(scene.zero, 3, "one byte");
     }
@@ -170,11 +170,11 @@ START_TEST(a_connection_has_one_sender)
     struct scene scene = scene_open(wires[_i], NULL);
     struct gw__messenger_head other = head_of(1);
     int fd = dial(scene.zero);
-    say_hello(fd);
-    say_message(fd, head_of(1), "is right");
+    write_hello(fd);
+    write_message(fd, head_of(1), "is right");
     messenger_expect(scene.zero, 3, "is right");
     other.from = 4;
-    say_message(fd, other, "is wrong");
+    write_message(fd, other, "is wrong");
     expect_end(scene.zero, fd);
     scene_close(&scene);
 }
@@ -235,15 +235,15 @@ START_TEST(an_older_connection_is_refused)
 {
     struct scene scene = scene_open(wires[_i], NULL);
     int newer = dial(scene.zero), older = dial(scene.zero);
-    say_hello(newer);
-    say_message(newer, head_of(7), "number 7");
+    write_hello(newer);
+    write_message(newer, head_of(7), "number 7");
     messenger_expect(scene.zero, 3, "number 7");
-    say_hello(older);
-    say_message(older, head_of(7), "repeated");
+    write_hello(older);
+    write_message(older, head_of(7), "repeated");
     expect_end(scene.zero, older);
     int newest = dial(scene.zero);
-    say_hello(newest);
-    say_message(newest, head_of(8), "number 8");
+    write_hello(newest);
+    write_message(newest, head_of(8), "number 8");
     messenger_expect(scene.zero, 3, "number 8");
     expect_end(scene.zero, newer);
     close(newest);
@@ -258,9 +258,9 @@ START_TEST(an_early_connection_is_not_read)
     struct gw__messenger *zero = messenger_open(messenger_config(wires[_i], 0));
     struct gw__messenger *three = messenger_open(config);
     int fd = dial(zero);
-    say_hello(fd);
-    say_message(fd, head_of(1), "message1");
-    say_message(fd, head_of(1), "message2");
+    write_hello(fd);
+    write_message(fd, head_of(1), "message1");
+    write_message(fd, head_of(1), "message2");
     close(fd);
     uint64_t until_ns = gw_now_ns() + 20000000;
     while (gw_now_ns() < until_ns) {
@@ -308,7 +308,7 @@ END_TEST
 
 START_TEST(any_size_is_sealed)
 {
-    static const size_t sizes[] = {0,     1,     7,     8,     104,      16384,
+    static const size_t sizes[] = {0,     1,     7,     8,       104,    16384,
                                    65535, 65536, 65537, 1 << 20, 5000001};
     struct key_file file = key_file_make(0600);
     struct scene scene = scene_open(wires[_i], file.path);
@@ -343,9 +343,9 @@ START_TEST(who_has_no_key_is_reported)
     const char *notice = notice_listen();
     for (unsigned i = 0; i < 2; i++) {
         int fd = dial(scene.zero);
-        say_hello(fd);
-        say_message(fd, head_of(1), "a secret");
-        say_message(fd, head_of(1), "a secret");
+        write_hello(fd);
+        write_message(fd, head_of(1), "a secret");
+        write_message(fd, head_of(1), "a secret");
         expect_end(scene.zero, fd);
     }
     notice_await(1);
@@ -370,7 +370,8 @@ Suite *suite_messenger_socket(void)
     tcase_add_loop_test(tests, a_broken_connection_is_replaced, 0, WIRES);
     tcase_add_loop_test(tests, an_older_connection_is_refused, 0, WIRES);
     tcase_add_loop_test(tests, an_early_connection_is_not_read, 0, WIRES);
-    tcase_add_loop_test(tests, what_a_forgotten_peer_sends_is_dropped, 0, WIRES);
+    tcase_add_loop_test(tests, what_a_forgotten_peer_sends_is_dropped, 0,
+                        WIRES);
     tcase_add_loop_test(tests, any_size_is_sealed, 0, WIRES);
     tcase_add_loop_test(tests, who_has_no_key_is_reported, 0, WIRES);
     suite_add_tcase(suite, tests);

@@ -33,10 +33,10 @@ static const uint64_t poll_ns = 20 * 1000000U;
 bool gw__messenger_has_ended(const struct gw__process_watch_id *process)
 {
     struct gw__process_watch process_watch;
-    bool ended = gw__process_watch_init(&process_watch, 1, NULL) == GW_OK &&
-                 gw__process_watch_add(&process_watch, 0, process, NULL) ==
-                     GW_OK &&
-                 gw__process_watch_poll(&process_watch) >= 0;
+    bool ended =
+        gw__process_watch_init(&process_watch, 1, NULL) == GW_OK &&
+        gw__process_watch_add(&process_watch, 0, process, NULL) == GW_OK &&
+        gw__process_watch_poll(&process_watch) >= 0;
     gw__process_watch_fini(&process_watch);
     return ended;
 }

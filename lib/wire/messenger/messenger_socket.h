@@ -27,7 +27,7 @@
  *
  * Peers learn of each other at different times. The connection of a node or an
  * incarnation that is not known yet is not read any further until it is known.
- * What a forgotten one sends is read and dropped, so that it is not held up.
+ * Messages of a forgotten one are read and dropped, so that it is not held up.
  */
 #ifndef GW__MESSENGER_SOCKET_H
 #define GW__MESSENGER_SOCKET_H
@@ -57,7 +57,7 @@ enum {
 static const size_t gw__messenger_largest_part = UINT32_MAX;
 static const uint64_t gw__messenger_first_pause_ns = 10 * 1000000U;
 
-/* What an event of the epoll set is about; the first member of its owner. */
+/* The kinds of owners of descriptors: the first member of each owner. */
 enum gw__messenger_source {
     GW__MESSENGER_BELL,
     GW__MESSENGER_DOOR,
@@ -66,12 +66,12 @@ enum gw__messenger_source {
 };
 
 /* A message that waits, or that the kernel has taken in part. */
-struct gw__messenger_entry {
-    struct gw__messenger_entry *next;
+struct gw__stream_message {
+    struct gw__stream_message *next;
     struct gw__messenger_head head;
     struct gw__messenger_part parts[GW__MESSENGER_PARTS];
     size_t copied_bytes;
-    void (*back)(void *context); /* NULL: nobody waits for it */
+    void (*back)(void *context); /* NULL: no part is lent */
     void *context;
     _Alignas(8) unsigned char copies[];
 };
@@ -85,11 +85,11 @@ struct gw__messenger_stream {
     int fd;       /* -1: none */
     unsigned node;
     struct gw__socket_address address;
-    uint32_t session;  /* of the connection */
-    uint64_t sequence; /* of the next message */
+    uint32_t session;           /* of the connection */
+    uint64_t sequence;          /* of the next message */
     uint64_t dial_ns, pause_ns; /* not before, after a failure */
     unsigned char hello[GW__MESSENGER_HELLO_BYTES];
-    struct gw__messenger_entry *first, **end;
+    struct gw__stream_message *first, **end;
     unsigned waiting;
     size_t copied_bytes;
     size_t written;        /* bytes of hello and of the first message */
@@ -138,7 +138,7 @@ struct gw__messenger_socket_peer {
 
 struct gw__messenger_socket {
     struct gw__messenger messenger;
-    const char *wire; /* "ipc" or "tcp" */
+    const char *wire;  /* "ipc" or "tcp" */
     char endpoint[80]; /* for notices */
     struct gw__socket_address address;
     unsigned char secret[GW__SEAL_KEY_BYTES]; /* of the cluster */
@@ -188,7 +188,7 @@ void gw__messenger_stream_push(struct gw__messenger_socket *s,
 void gw__messenger_stream_event(struct gw__messenger_socket *s,
                                 struct gw__messenger_stream *out,
                                 uint32_t events);
-/* Returns what is lent and drops all messages. */
+/* Returns lent memory and drops all messages. */
 void gw__messenger_stream_close(struct gw__messenger_socket *s,
                                 struct gw__messenger_stream *out);
 
@@ -198,7 +198,7 @@ void gw__messenger_stream_close(struct gw__messenger_socket *s,
  * all of it. GW_PENDING: not yet. GW_ELOST: the connection has ended. */
 enum gw_err gw__messenger_write_hello(struct gw__messenger_stream *out);
 enum gw_err gw__messenger_write(struct gw__messenger_stream *out,
-                                const struct gw__messenger_entry *entry);
+                                const struct gw__stream_message *entry);
 
 /* ---- messenger_socket_accept.c ---- */
 
@@ -220,7 +220,7 @@ void gw__messenger_conn_welcome(struct gw__messenger_socket *s, unsigned node);
 
 /* ---- messenger_socket_in.c ---- */
 
-/* Reads what has come. May end the connection. */
+/* Reads the bytes that have come. May end the connection. */
 void gw__messenger_conn_read(struct gw__messenger_socket *s,
                              struct gw__messenger_conn *conn);
 struct gw__messenger_message *

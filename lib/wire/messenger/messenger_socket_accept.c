@@ -46,7 +46,7 @@ static void report_stranger(struct gw__messenger_socket *s)
     s->reported |= s->seal != NULL;
 }
 
-/* An abstract name has no permissions, so the kernel is asked who connects. */
+/* An abstract name has no permissions, so the kernel is asked for the user. */
 static bool is_other_local_user(int fd, uid_t *user)
 {
     struct ucred who;
@@ -113,7 +113,7 @@ oldest_of(const struct gw__messenger_socket *s, bool guests)
     return NULL;
 }
 
-/* Room for one more guest. What the oldest one has sent is read first. If it
+/* Room for one more guest. The bytes of the oldest one are read first. If it
  * may still speak, the door stays shut until then. */
 static bool free_guest_place(struct gw__messenger_socket *s)
 {
@@ -202,8 +202,8 @@ bool gw__messenger_conn_admit(struct gw__messenger_socket *s,
                               const struct gw__messenger_head *head)
 {
     struct gw__messenger_socket_peer *peer = &s->peers[head->from];
-    bool seen = peer->seen_high == head->from_high &&
-                peer->seen_low == head->from_low;
+    bool seen =
+        peer->seen_high == head->from_high && peer->seen_low == head->from_low;
     if (seen && head->session <= peer->session_seen)
         return false;
     peer->seen_high = head->from_high;

@@ -95,7 +95,8 @@ static bool read_hello(struct gw__messenger_socket *s,
     if (magic != GW__MESSENGER_HELLO_MAGIC)
         return false;
     if (s->seal)
-        conn->seal = gw__socket_seal_derive(s->seal, conn->hello + sizeof magic);
+        conn->seal =
+            gw__socket_seal_derive(s->seal, conn->hello + sizeof magic);
     return !s->seal || conn->seal;
 }
 
@@ -154,7 +155,8 @@ static bool begin_message(struct gw__messenger_socket *s,
                 gw__messenger_head_read(conn->head, sizeof head, &s->own, &head,
                                         NULL) == GW_OK &&
                 !is_too_large(&head) && (conn->guest || continues(conn, &head));
-    bool newest = good && (!conn->guest || gw__messenger_conn_admit(s, conn, &head));
+    bool newest =
+        good && (!conn->guest || gw__messenger_conn_admit(s, conn, &head));
     conn->head_got = conn->got = 0;
     if (newest) {
         conn->due = gw__messenger_head_room(&head) +
@@ -199,8 +201,8 @@ static size_t feed_some(struct gw__messenger_socket *s,
 {
     size_t some;
     if (conn->message) {
-        some = copy_some(conn->message->data, &conn->got, conn->due, data,
-                         bytes);
+        some =
+            copy_some(conn->message->data, &conn->got, conn->due, data, bytes);
         return advance_parts(s, conn, some) ? some : 0;
     }
     if (conn->hello_got < sizeof conn->hello) {

@@ -24,7 +24,7 @@ static const uint64_t longest_pause_ns = 100 * 1000000U;
 
 static void complete_first(struct gw__messenger_stream *out)
 {
-    struct gw__messenger_entry *entry = out->first;
+    struct gw__stream_message *entry = out->first;
     out->first = entry->next;
     if (!out->first)
         out->end = &out->first;
@@ -63,7 +63,7 @@ static bool is_too_large(const struct gw__message_out *message)
     return false;
 }
 
-static void copy_parts(struct gw__messenger_entry *entry,
+static void copy_parts(struct gw__stream_message *entry,
                        const struct gw__message_out *message)
 {
     unsigned char *copy = entry->copies;
@@ -84,11 +84,11 @@ static enum gw_err enqueue(struct gw__messenger_stream *out,
                            const struct gw__messenger_head *head)
 {
     size_t room, copied = measure_copies(message, &room);
-    struct gw__messenger_entry *entry =
+    struct gw__stream_message *entry =
         has_room(out, copied) ? malloc(sizeof *entry + room) : NULL;
     if (!entry)
         return GW_ENOMEM;
-    *entry = (struct gw__messenger_entry){
+    *entry = (struct gw__stream_message){
         .head = *head,
         .copied_bytes = copied,
         .back = message->borrowed ? message->back : NULL,
@@ -147,10 +147,10 @@ static bool make_hello(struct gw__messenger_stream *out)
     if (!out->peer)
         return true;
     if (!out->block)
-        out->block = aligned_alloc(ALIGNED, GW__MESSENGER_BLOCK_BYTES +
-                                                4 * ALIGNED);
-    if (!out->block || getrandom(salt, GW__SOCKET_SALT_BYTES, 0) !=
-                           GW__SOCKET_SALT_BYTES)
+        out->block =
+            aligned_alloc(ALIGNED, GW__MESSENGER_BLOCK_BYTES + 4 * ALIGNED);
+    if (!out->block ||
+        getrandom(salt, GW__SOCKET_SALT_BYTES, 0) != GW__SOCKET_SALT_BYTES)
         return false;
     out->seal = gw__socket_seal_derive(out->peer, salt);
     return out->seal;
@@ -278,7 +278,7 @@ static enum gw_err send_at_once(struct gw__messenger_stream *out,
                                 const struct gw__message_out *message,
                                 const struct gw__messenger_head *head)
 {
-    struct gw__messenger_entry entry = {.head = *head};
+    struct gw__stream_message entry = {.head = *head};
     if (out->first || out->fd < 0 || out->full ||
         out->written < sizeof out->hello)
         return GW_PENDING;

@@ -66,9 +66,9 @@ struct gw__messenger_zmq_message {
 enum gw__arrival { GW__ARRIVAL_NONE, GW__ARRIVAL_REFUSED, GW__ARRIVAL_MESSAGE };
 
 struct gw__messenger_zmq_peer {
-    void *dealer;      /* NULL: not known */
-    uint32_t session;  /* of the dealer */
-    uint64_t sequence; /* of the next message in it */
+    void *dealer;          /* NULL: not known */
+    uint32_t session;      /* of the dealer */
+    uint64_t sequence;     /* of the next message in it */
     uint32_t session_seen; /* of received messages, in the incarnation seen_* */
     uint64_t seen_high, seen_low;
     unsigned waiting, borrowed;

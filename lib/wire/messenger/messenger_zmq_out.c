@@ -199,9 +199,9 @@ static void close_frames(zmq_msg_t *frames, unsigned count)
 }
 
 static enum gw_err send_message(struct gw__messenger_zmq *zmq,
-                            const struct gw__message_out *message,
-                            const struct gw__messenger_head *head,
-                            size_t *borrowed_bytes)
+                                const struct gw__message_out *message,
+                                const struct gw__messenger_head *head,
+                                size_t *borrowed_bytes)
 {
     struct gw__messenger_zmq_peer *peer = &zmq->peers[message->node];
     zmq_msg_t frames[FRAMES];

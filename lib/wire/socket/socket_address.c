@@ -44,8 +44,8 @@ static enum gw_err compare(const struct gw__socket_address *theirs,
         return gw_fail(
             why, GW_EMISMATCH, "rank %u has %s key file, but this rank has %s",
             rank, theirs->secured ? "a" : "no", mine->secured ? "one" : "none");
-    if (theirs->size != mine->size ||
-        (mine->transport == GW__SOCKET_TCP && !gw__socket_is_numeric(theirs->host)))
+    if (theirs->size != mine->size || (mine->transport == GW__SOCKET_TCP &&
+                                       !gw__socket_is_numeric(theirs->host)))
         return gw_fail(
             why, GW_EMISMATCH,
             "rank %u opened the %s wire for a different number of ranks", rank,
