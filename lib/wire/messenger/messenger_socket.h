@@ -66,8 +66,8 @@ enum gw__messenger_source {
 };
 
 /* A message that waits, or that the kernel has taken in part. */
-struct gw__stream_message {
-    struct gw__stream_message *next;
+struct gw__outgoing {
+    struct gw__outgoing *next;
     struct gw__messenger_head head;
     struct gw__messenger_part parts[GW__MESSENGER_PARTS];
     size_t copied_bytes;
@@ -89,7 +89,7 @@ struct gw__messenger_stream {
     uint64_t sequence;          /* of the next message */
     uint64_t dial_ns, pause_ns; /* not before, after a failure */
     unsigned char hello[GW__MESSENGER_HELLO_BYTES];
-    struct gw__stream_message *first, **end;
+    struct gw__outgoing *first, **end;
     unsigned waiting;
     size_t copied_bytes;
     size_t written;        /* bytes of hello and of the first message */
@@ -198,7 +198,7 @@ void gw__messenger_stream_close(struct gw__messenger_socket *s,
  * all of it. GW_PENDING: not yet. GW_ELOST: the connection has ended. */
 enum gw_err gw__messenger_write_hello(struct gw__messenger_stream *out);
 enum gw_err gw__messenger_write(struct gw__messenger_stream *out,
-                                const struct gw__stream_message *entry);
+                                const struct gw__outgoing *entry);
 
 /* ---- messenger_socket_accept.c ---- */
 

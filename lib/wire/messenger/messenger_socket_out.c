@@ -24,7 +24,7 @@ static const uint64_t longest_pause_ns = 100 * 1000000U;
 
 static void complete_first(struct gw__messenger_stream *out)
 {
-    struct gw__stream_message *entry = out->first;
+    struct gw__outgoing *entry = out->first;
     out->first = entry->next;
     if (!out->first)
         out->end = &out->first;
@@ -63,7 +63,7 @@ static bool is_too_large(const struct gw__message_out *message)
     return false;
 }
 
-static void copy_parts(struct gw__stream_message *entry,
+static void copy_parts(struct gw__outgoing *entry,
                        const struct gw__message_out *message)
 {
     unsigned char *copy = entry->copies;
@@ -84,15 +84,15 @@ static enum gw_err enqueue(struct gw__messenger_stream *out,
                            const struct gw__messenger_head *head)
 {
     size_t room, copied = measure_copies(message, &room);
-    struct gw__stream_message *entry =
+    struct gw__outgoing *entry =
         has_room(out, copied) ? malloc(sizeof *entry + room) : NULL;
     if (!entry)
         return GW_ENOMEM;
-    *entry = (struct gw__stream_message){
-        .head = *head,
-        .copied_bytes = copied,
-        .back = message->borrowed ? message->back : NULL,
-        .context = message->context};
+    *entry =
+        (struct gw__outgoing){.head = *head,
+                              .copied_bytes = copied,
+                              .back = message->borrowed ? message->back : NULL,
+                              .context = message->context};
     copy_parts(entry, message);
     *out->end = entry;
     out->end = &entry->next;
@@ -278,7 +278,7 @@ static enum gw_err send_at_once(struct gw__messenger_stream *out,
                                 const struct gw__message_out *message,
                                 const struct gw__messenger_head *head)
 {
-    struct gw__stream_message entry = {.head = *head};
+    struct gw__outgoing entry = {.head = *head};
     if (out->first || out->fd < 0 || out->full ||
         out->written < sizeof out->hello)
         return GW_PENDING;

@@ -62,7 +62,7 @@ static size_t padding_of(size_t bytes)
 /* ---- without a key ---- */
 
 static enum gw_err write_plain(struct gw__messenger_stream *out,
-                               const struct gw__stream_message *entry)
+                               const struct gw__outgoing *entry)
 {
     struct iovec vectors[1 + 2 * GW__MESSENGER_PARTS];
     const struct gw__messenger_head *head = &entry->head;
@@ -110,7 +110,7 @@ static void begin_frame(struct gw__messenger_stream *out)
 
 /* The head, and the beginning of the parts' frame. */
 static void seal_head(struct gw__messenger_stream *out,
-                      const struct gw__stream_message *entry)
+                      const struct gw__outgoing *entry)
 {
     begin_frame(out);
     seal_bytes(out, &entry->head, sizeof entry->head);
@@ -120,7 +120,7 @@ static void seal_head(struct gw__messenger_stream *out,
 
 /* The parts from out->sealed on, as much as fits in the block. */
 static void seal_parts(struct gw__messenger_stream *out,
-                       const struct gw__stream_message *entry)
+                       const struct gw__outgoing *entry)
 {
     size_t begin = 0, room = GW__MESSENGER_BLOCK_BYTES;
     for (unsigned i = 0; i < entry->head.part_count && room > 0; i++) {
@@ -143,7 +143,7 @@ static void seal_parts(struct gw__messenger_stream *out,
 }
 
 static enum gw_err write_sealed(struct gw__messenger_stream *out,
-                                const struct gw__stream_message *entry)
+                                const struct gw__outgoing *entry)
 {
     size_t whole = gw__messenger_head_room(&entry->head), took;
     for (;;) {
@@ -170,7 +170,7 @@ static enum gw_err write_sealed(struct gw__messenger_stream *out,
 }
 
 enum gw_err gw__messenger_write(struct gw__messenger_stream *out,
-                                const struct gw__stream_message *entry)
+                                const struct gw__outgoing *entry)
 {
     return out->seal ? write_sealed(out, entry) : write_plain(out, entry);
 }
