@@ -182,7 +182,8 @@ static int32_t input(unsigned rank, unsigned chunk, size_t i)
 static int32_t wanted(const struct gw_plan *plan, unsigned rank, unsigned chunk,
                       size_t i)
 {
-    bool reduces = gw_collective_reduces(plan->collective);
+    bool reduces = gw_collective_reduces(plan->collective) &&
+                   plan->collective != GW_CUSTOM;
     unsigned ranks = plan->ranks;
     int32_t sum = 0;
     if (plan->collective == GW_SCAN)
