@@ -187,6 +187,7 @@ static int64_t finish_value(const struct pattern *p, int64_t v)
     v = element_wrap(p->type, v);
     if (p->op != GW_AVG)
         return v;
+    assert(p->ranks > 0);
     return element_is_unsigned(p->type) ? (int64_t)((uint64_t)v / p->ranks)
                                         : v / (int64_t)p->ranks;
 }
