@@ -19,7 +19,7 @@ enum {
     GW_PS_TABLES_MAX = 16,
     GW_PS_GROUPS_MAX = 4,
     GW_PS_CONTROLLERS = 7,
-    GW_PS_ANY = 255,
+    GW_PS_ANY = 65535,
     GW_PS_NAME_MAX = 24,       /* with the final 0 */
     GW_PS_WIDTH_MAX = 1 << 20, /* floats per row */
     GW_PS_STALENESS_MAX = 64   /* last entry of the histogram, and above */

@@ -18,7 +18,7 @@ from ._waiting import interruptible
 from .events import address_of
 
 _UPDATERS = "add assign sgd momentum adagrad adam ftrl callback".split()
-_ANY, _U64_MAX = 255, 2**64 - 1
+_ANY, _U64_MAX = 65535, 2**64 - 1
 
 
 class Work(NamedTuple):
