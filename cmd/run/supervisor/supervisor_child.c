@@ -189,6 +189,8 @@ static void make_child_config(const struct run *run, const struct child *child,
     if (run->options.suspicion)
         snprintf(config->suspicion, sizeof config->suspicion, "%s",
                  run->options.suspicion);
+    if (run->options.algos)
+        snprintf(config->algos, sizeof config->algos, "%s", run->options.algos);
     if (run->options.restore)
         snprintf(config->restore, sizeof config->restore, "%s",
                  run->options.restore);
