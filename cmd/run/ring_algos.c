@@ -23,10 +23,8 @@ static enum gw_err add_word(const char *word, char *list, size_t room,
     char path[PATH_MAX];
     size_t used = strlen(list);
     if (plan_names_file(word) || plan_names_plugin(word)) {
-        if (!realpath(word, path)) {
-            gw_fail_errno(why, "--algo %.200s", word);
-            return gw_fail(why, GW_EDATA, "%s", why->text);
-        }
+        if (!realpath(word, path))
+            return gw_fail_errno(why, "--algo %.200s", word);
         word = path;
     }
     int length =

@@ -24,7 +24,7 @@ struct ring_algos {
 
 /* From the words of --algo to the list: splits at commas (a file may have one
  * in its name) and finds the full paths. GW_EINVAL: too many or too long;
- * GW_EDATA: a missing file. */
+ * GW_ESYS: a missing file. */
 GW_MUST_CHECK enum gw_err ring_algos_list(const char *words, char *list,
                                           size_t room, struct gw_error *why);
 /* Reads the list; "" has none. Errors as plan_algo (common/plan/plan_algo.h). */

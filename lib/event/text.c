@@ -70,8 +70,8 @@ static void of_view(const struct gw_event *e, char *out, size_t room)
     if (e->chunk == 0)
         snprintf(plan, sizeof plan, ", built-in plan");
     else if (e->chunk != GW_NONE)
-        snprintf(plan, sizeof plan, ", given plan of %" PRIu32 " chunks",
-                 e->chunk);
+        snprintf(plan, sizeof plan, ", given plan, %" PRIu32 " chunk%s",
+                 e->chunk, e->chunk == 1 ? "" : "s");
     snprintf(out, room, "epoch %" PRIu32 ": %" PRId64 " members%s", e->epoch,
              e->value, plan);
 }

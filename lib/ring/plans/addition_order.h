@@ -7,7 +7,9 @@
  * The plan is executed with expressions instead of values. An input is a number
  * that identifies its rank, and a sum is a hash of its two operands. Addition is
  * commutative in IEEE 754, but not associative, so the hash is the same for
- * a + b and b + a, and for no other expression.
+ * a + b and b + a, and for no other expression. Several values that a rank
+ * receives in one step are added with its own in ascending order of ranks, as
+ * the engine does (coll/engine.c).
  */
 #ifndef GW__RING_ADDITION_ORDER_H
 #define GW__RING_ADDITION_ORDER_H
