@@ -13,12 +13,11 @@ void gw__contributor_sets_begin(struct gw__contributor_sets *l, uint64_t op,
 {
     assert(chunks > 0 && chunks <= GW__REPORT_CHUNKS_MAX);
     assert(node < GW__NODES_MAX);
-    *l = (struct gw__contributor_sets){
-        .op = op,
-        .node = node,
-        .members = chunks,
-        .chunks = chunks,
-        .target = target};
+    *l = (struct gw__contributor_sets){.op = op,
+                                       .node = node,
+                                       .members = chunks,
+                                       .chunks = chunks,
+                                       .target = target};
     for (unsigned c = 0; c < chunks; c++)
         l->sets[c] = (uint64_t)1 << node;
 }

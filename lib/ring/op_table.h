@@ -31,11 +31,11 @@
 #define GW__OP_TABLE_H
 
 #include "contributor_sets.h"
-#include "plans/chosen_plans.h"
 #include "recover.h"
 
 #include <cluster/registry/decide.h>
 #include <cluster/registry/view.h>
+#include <ring/plans/chosen_plans.h>
 
 enum { GW__OP_TABLE_OPS = 2 };
 

@@ -29,8 +29,7 @@ static struct gw_plan *parse(const char *text)
 {
     struct gw_plan *plan;
     struct gw_error why;
-    enum gw_err err =
-        gw_plan_parse(text, strlen(text), "text", 0, &plan, &why);
+    enum gw_err err = gw_plan_parse(text, strlen(text), "text", 0, &plan, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
     return plan;
 }
@@ -60,7 +59,7 @@ START_TEST(ranks_that_add_in_different_orders_are_refused)
     expect_order("allreduce ranks=4 chunks=1\n"
                  "step 0>1 c0 +  1>0 c0 +\n"
                  "step 2>0 c0 +  3>0 c0 +  2>3 c0 +  3>2 c0 +\n"
-                 "step 2>1 c0 +\n" /* (0 + 1) + (2 + 3) */
+                 "step 2>1 c0 +\n"            /* (0 + 1) + (2 + 3) */
                  "step 0>2 c0 =  0>3 c0 =\n", /* ((0 + 1) + 2) + 3 */
                  GW_ENOTSUP);
 }

@@ -137,9 +137,8 @@ static void report_one_chunk(unsigned node, uint64_t op, uint64_t set)
                             .flush = {.epoch = pair.first->view.epoch}};
     c.flush.report.low_watermark = op;
     c.flush.report.op_count = 1;
-    c.flush.report.ops[0] =
-        (struct gw__holdings){
-            .members = 1, .chunks = 1, .sets = {set}, .finals = {1}};
+    c.flush.report.ops[0] = (struct gw__holdings){
+        .members = 1, .chunks = 1, .sets = {set}, .finals = {1}};
     ck_assert_int_eq(pair_apply(c), GW_OK);
 }
 
@@ -219,8 +218,8 @@ START_TEST(initial_members_stay_through_further_flushes)
                               .flush = {.epoch = pair.first->view.epoch}};
     two.flush.report.low_watermark = 4;
     two.flush.report.op_count = 2;
-    two.flush.report.ops[0] =
-        (struct gw__holdings){.members = 4, .chunks = 4, .sets = {7, 7}, .finals = {3}};
+    two.flush.report.ops[0] = (struct gw__holdings){
+        .members = 4, .chunks = 4, .sets = {7, 7}, .finals = {3}};
     two.flush.report.ops[1] = (struct gw__holdings){.members = 3, .chunks = 3};
     pair_apply(two);
     two.who = pair_process(2, 0);

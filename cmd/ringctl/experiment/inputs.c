@@ -86,9 +86,8 @@ static bool is_one_of(const char *word, const char *const *names)
     return *names != NULL;
 }
 
-static const char *const file_options[] = {"--topo",    "--test", "-t",
-                                           "--faults",  "--algo", "-a",
-                                           "--weights", NULL};
+static const char *const file_options[] = {
+    "--topo", "--test", "-t", "--faults", "--algo", "-a", "--weights", NULL};
 
 /* Operands after these may be files; those after a model are. */
 static int first_operand(const struct script_command *c)

@@ -111,8 +111,7 @@ static void note_algo(struct output *output, const json_t *status)
     if (!algo)
         return;
     if (strcmp(algo, "built-in") == 0)
-        snprintf(text, sizeof text,
-                 "built-in; --algo has none for %zu members",
+        snprintf(text, sizeof text, "built-in; --algo has none for %zu members",
                  json_array_size(json_object_get(status, "ring")));
     else
         snprintf(text, sizeof text, "%s", algo);

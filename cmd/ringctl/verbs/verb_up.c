@@ -62,7 +62,8 @@ static const struct option_spec options[] = {
     {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
      "Use this plug-in for suspicion in the ring.", NULL},
     {"algo", 'a', OPTION_TEXT, &algo, "ALGO,...",
-     "Run the ops of the ring by these algorithms or plan files; the first with "
+     "Run the ops of the ring by these algorithms or plan files; the first "
+     "with "
      "a plan for the number of members. Default: the ring's own plan.",
      RING_ALGOS_WORDS},
     {"lockstep", 0, OPTION_TEXT, &lockstep, "FAULTS",

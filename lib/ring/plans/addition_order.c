@@ -13,7 +13,7 @@
 struct expressions {
     const struct gw_plan *plan;
     size_t count;
-    uint64_t *before, *after; /* the current step */
+    uint64_t *before, *after;      /* the current step */
     struct gw_transfer *transfers; /* of the current step, sorted */
 };
 

@@ -25,8 +25,8 @@
 #include <gradwire/plan.h>
 
 struct gw__chosen_plans {
-    const struct gw_algo *const *algos; /* not owned */
-    unsigned algo_count;                /* 0: always the built-in plan */
+    const struct gw_algo *const *algos;       /* not owned */
+    unsigned algo_count;                      /* 0: always the built-in plan */
     struct gw_plan *plans[GW__NODES_MAX + 1]; /* by ranks; NULL: built-in */
     bool searched[GW__NODES_MAX + 1];
 };
