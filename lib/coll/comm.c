@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_MS = 10000, SLICE_MAX = 1 << 30 };
+enum { CONNECT_MS = 30000, SLICE_MAX = 1 << 30 };
 
 enum gw_err gw__comm_check_shape(const struct gw_comm_config *config,
                                  struct gw_error *why)

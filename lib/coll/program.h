@@ -142,7 +142,7 @@ struct gw__program {
     struct gw__loads loads;
 };
 
-/* What windows run of a program. */
+/* The part of a program that windows run. */
 enum gw__window_kind {
     GW__WINDOW_NONE,
     GW__WINDOW_PASSES, /* a direct plan (struct gw_algo), in one pass */

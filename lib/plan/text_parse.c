@@ -73,8 +73,8 @@ static uint32_t parse_condition(struct gw__script *script, uint32_t parent)
     const struct gw__text_node *above = &script->nodes[parent];
     if (script->collective != GW_CUSTOM)
         gw__source_fail(lexer->source, offset,
-                        "`%s` is only for custom; %s itself defines what each "
-                        "rank has and wants",
+                        "`%s` is only for custom; %s itself defines the chunks "
+                        "of each rank",
                         has ? "has" : "wants",
                         gw_collective_name(script->collective));
     else if (above->in_step || above->condition)

@@ -62,7 +62,7 @@ mpi() { # program, and how to start it
     "$@" "$build/bench/$program" "$op" "$seconds" $sizes | from_peer
 }
 
-# What the library adds to a call: cost fall|taken MPI OPTION...
+# The time that the library adds to a call: cost fall|taken MPI OPTION...
 cost() {
     what=$1 mpi=$2
     shift 2

@@ -147,8 +147,8 @@ static void call_irregular(int kind, const struct shape *s,
     }
 }
 
-/* What rank r sends to rank q is what rank q receives: the number of pairs
- * depends on both. */
+/* Rank q receives the pairs that rank r sends to it: their number depends on
+ * both. */
 static void call_alltoallv(void)
 {
     int sends[RANKS_MAX], receives[RANKS_MAX], base = draw(3);

@@ -7,8 +7,10 @@
 #include <string.h>
 
 static const uint64_t patience_ns = 20 * 1000000000ULL;
+static const uint64_t nap_ns = 1000000;
 
-const char *const messenger_wires[MESSENGER_WIRES] = {"shm", "ipc", "tcp"};
+const char *const messenger_wires[MESSENGER_WIRES] = {"shm", "ipc", "tcp",
+                                                      "zmq"};
 
 struct gw__messenger_config messenger_config(const char *wire, unsigned node)
 {
@@ -96,12 +98,20 @@ void messenger_send(struct gw__messenger *messenger, unsigned node,
 
 struct gw__message_in *messenger_await(struct gw__messenger *messenger)
 {
+    return messenger_await_from(NULL, messenger);
+}
+
+struct gw__message_in *messenger_await_from(struct gw__messenger *sender,
+                                            struct gw__messenger *messenger)
+{
     struct gw__message_in *message;
     uint64_t until = gw_now_ns() + patience_ns;
     while (gw__messenger_receive(messenger, &message) != GW_OK) {
         ck_assert_ptr_null(message);
         ck_assert_msg(gw_now_ns() < until, "no message came");
-        gw__messenger_wait(messenger, until);
+        if (sender)
+            gw__messenger_wait(sender, 0);
+        gw__messenger_wait(messenger, sender ? gw_now_ns() + nap_ns : until);
     }
     for (unsigned i = 0; i < message->part_count; i++)
         ck_assert_uint_eq((uintptr_t)message->parts[i].data % 8, 0);

@@ -10,7 +10,7 @@
 
 #include <check.h>
 
-enum { MESSENGER_SET_MAX = 4, MESSENGER_TOKEN = 4711, MESSENGER_WIRES = 3 };
+enum { MESSENGER_SET_MAX = 4, MESSENGER_TOKEN = 4711, MESSENGER_WIRES = 4 };
 
 extern const char *const messenger_wires[MESSENGER_WIRES];
 
@@ -46,6 +46,10 @@ void messenger_send(struct gw__messenger *messenger, unsigned node,
 /* The next message; the test fails if none comes within seconds. The caller
  * releases it. */
 struct gw__message_in *messenger_await(struct gw__messenger *messenger);
+/* The same, from a sender of this thread: what the kernel does not take at once
+ * leaves while the sender is used. */
+struct gw__message_in *messenger_await_from(struct gw__messenger *sender,
+                                            struct gw__messenger *messenger);
 /* It must come from `from` and be `text`. */
 void messenger_expect(struct gw__messenger *messenger, unsigned from,
                       const char *text);

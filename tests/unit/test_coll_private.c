@@ -173,7 +173,7 @@ static void run_all(struct gw_comm *comm, void *context)
                                .ranks = ranks,
                                .count = counts[k / 2],
                                .in_place = k % 2 == 1};
-            if (c != GW_BARRIER)
+            if (c != GW_BARRIER && c != GW_CUSTOM)
                 run_sample(comm, &s, in + (k + 3 * c) % 16,
                            out + (5 * k + c) % 16);
         }

@@ -63,7 +63,8 @@ START_TEST(any_size_arrives)
         ck_assert_int_eq(messenger_try(set.messengers[0], 1, data, sizes[i]),
                          GW_OK);
         memset(data, 0, sizes[i]);
-        struct gw__message_in *message = messenger_await(set.messengers[1]);
+        struct gw__message_in *message =
+            messenger_await_from(set.messengers[0], set.messengers[1]);
         ck_assert_uint_eq(message->parts[0].bytes, sizes[i]);
         ck_assert(!messenger_differs(message->parts[0].data, sizes[i], i));
         gw__message_in_release(message);
@@ -360,8 +361,9 @@ START_TEST(no_such_wire_no_such_endpoint)
     struct gw_error why;
     struct gw__messenger_config config = messenger_config("pigeon", 0);
     ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text,
-                     "messenger: unknown wire \"pigeon\"; use shm, ipc or tcp");
+    ck_assert_str_eq(
+        why.text,
+        "messenger: unknown wire \"pigeon\"; use shm, ipc, tcp or zmq");
     config = messenger_config("shm", GW__MESSENGER_NODES);
     ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
     config = messenger_config("tcp", 0);

@@ -59,7 +59,8 @@ static void lend_all_sizes(const char *wire, bool from_gw_alloc)
         void *memory = from_gw_alloc ? shared(sizes[i], i) : malloc(sizes[i]);
         messenger_fill(memory, sizes[i], i);
         lend(set.messengers[0], 1, memory, sizes[i], &back);
-        struct gw__message_in *message = messenger_await(set.messengers[1]);
+        struct gw__message_in *message =
+            messenger_await_from(set.messengers[0], set.messengers[1]);
         expect_filled(message, 0, sizes[i], i);
         gw__message_in_release(message);
         messenger_await_count(set.messengers[0], &back, 1);
@@ -105,7 +106,8 @@ START_TEST(parts_of_all_kinds_in_one_message)
     ck_assert_int_eq(gw__messenger_send(set.messengers[0], &out), GW_OK);
     memset(copied, 0, MIB);
     memset(small, 0, sizeof small);
-    struct gw__message_in *in = messenger_await(set.messengers[1]);
+    struct gw__message_in *in =
+        messenger_await_from(set.messengers[0], set.messengers[1]);
     expect_filled(in, 0, MIB, 3);
     expect_filled(in, 1, MIB, 1);
     expect_filled(in, 2, 64, 0);
@@ -322,9 +324,9 @@ START_TEST(messages_outlive_their_messenger)
     lend(set.messengers[0], 1, memory, MIB, &back);
     ck_assert_int_eq(messenger_try(set.messengers[0], 1, data, MIB), GW_OK);
     messenger_send(set.messengers[0], 1, "small");
-    borrowed = messenger_await(set.messengers[1]);
-    copied = messenger_await(set.messengers[1]);
-    small = messenger_await(set.messengers[1]);
+    borrowed = messenger_await_from(set.messengers[0], set.messengers[1]);
+    copied = messenger_await_from(set.messengers[0], set.messengers[1]);
+    small = messenger_await_from(set.messengers[0], set.messengers[1]);
     if (end == 0)
         gw__messenger_forget(set.messengers[1], 0);
     else
@@ -367,7 +369,7 @@ START_TEST(what_is_in_flight_comes_back_at_the_end)
 }
 END_TEST
 
-/* Forgets twice. Over ZeroMQ the kernel may still deliver some forgotten
+/* Forgets twice. Over sockets the kernel may still deliver some forgotten
  * messages, but only before all new ones. */
 static void expect_new(struct gw__messenger *messenger, bool strictly)
 {

@@ -135,9 +135,9 @@ static void utter(struct stranger *stranger, struct gw__messenger_head head,
 START_TEST(what_is_malformed_is_refused_whole)
 {
     static const size_t right[] = {2, 5, 0}, wrong[] = {2, 6};
-    struct gw__messenger_config config = messenger_config("ipc", 3);
+    struct gw__messenger_config config = messenger_config("zmq", 3);
     struct gw__messenger *messenger =
-        messenger_open(messenger_config("ipc", 0));
+        messenger_open(messenger_config("zmq", 0));
     struct gw__messenger *speaker = messenger_open(config);
     struct gw__message_in *message;
     messenger_know(messenger, speaker, &config);
@@ -175,9 +175,9 @@ START_TEST(a_flood_of_refused_ones_delays_no_other)
 {
     enum { FLOOD = 900 };
     static const size_t right[] = {2, 5};
-    struct gw__messenger_config config = messenger_config("ipc", 3);
+    struct gw__messenger_config config = messenger_config("zmq", 3);
     struct gw__messenger *messenger =
-        messenger_open(messenger_config("ipc", 0));
+        messenger_open(messenger_config("zmq", 0));
     struct gw__messenger *speaker = messenger_open(config);
     messenger_know(messenger, speaker, &config);
     struct stranger stranger = come(messenger);
@@ -312,8 +312,8 @@ START_TEST(who_has_no_key_is_not_received)
 {
     static const size_t right[] = {2, 5};
     struct key_file file = key_file_make(0600);
-    struct gw__messenger_config configs[2] = {messenger_config("ipc", 0),
-                                              messenger_config("ipc", 3)};
+    struct gw__messenger_config configs[2] = {messenger_config("zmq", 0),
+                                              messenger_config("zmq", 3)};
     struct gw_error why;
     configs[0].security.key_file = file.path;
     struct gw__messenger *messenger = messenger_open(configs[0]);

@@ -65,7 +65,7 @@ static void expect_path(const char *text, bool no_windows, bool windowed,
     gw_plan_destroy(&plan);
 }
 
-/* What `collrun synth` makes for one host. */
+/* Plans as `collrun synth` makes them for one host. */
 static const char two_shot[] = "allreduce ranks=2 chunks=2 name=synthesis\n"
                                "step 1>0 c0 +  0>1 c1 +\n"
                                "step 0>1 c0 =  1>0 c1 =\n";
@@ -182,7 +182,8 @@ static int32_t input(unsigned rank, unsigned chunk, size_t i)
 static int32_t wanted(const struct gw_plan *plan, unsigned rank, unsigned chunk,
                       size_t i)
 {
-    bool reduces = gw_collective_reduces(plan->collective);
+    bool reduces = gw_collective_reduces(plan->collective) &&
+                   plan->collective != GW_CUSTOM;
     unsigned ranks = plan->ranks;
     int32_t sum = 0;
     if (plan->collective == GW_SCAN)

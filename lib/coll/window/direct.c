@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* What a step has written into a rank's value of a chunk. */
+/* The writes of a step into a rank's value of a chunk. */
 struct written {
     uint32_t step; /* counted from 1; 0: nothing */
     bool sum;

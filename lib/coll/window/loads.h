@@ -35,8 +35,7 @@ void gw__loads_close(struct gw_request *r);
 /* loads_run.c: runs all slices that are ready. GW_PENDING: some are missing. */
 enum gw_err gw__loads_progress(struct gw_request *r, bool *moved,
                                struct gw_error *why);
-/* The rank that the oldest write waits for, and what it must do; -1: this
- * rank. */
+/* The rank that the oldest write waits for, and its duty; -1: this rank. */
 int gw__loads_waits_for(const struct gw_request *r, const char **what);
 
 #endif

@@ -246,7 +246,7 @@ struct gw_ps_counts {
     uint64_t pushes, pulls, push_keys, pull_keys;
     uint64_t bytes_sent, bytes_received;
     /* Of bytes_sent, those that were not copied: over shm read in place by
-     * the server, over ipc and tcp sent by libzmq without our copy. */
+     * the server, over ipc and tcp the kernel reads it there. */
     uint64_t bytes_in_place;
     uint64_t bytes_gathered; /* first copied into slot order, or to f16 */
     uint64_t retries, refusals, key_lists_sent, key_lists_cached;

@@ -23,7 +23,7 @@ struct gw_comm_config {
      * "ipc://@name" (abstract, leaves no file) or "tcp://host:port". */
     const char *rendezvous;
     const char *wire; /* "shm", "ipc", "tcp", "zmq", "verbs"; default "shm" */
-    unsigned connect_ms; /* limit of the rendezvous; default 10 s */
+    unsigned connect_ms; /* limit of the rendezvous; default 30 s */
     unsigned timeout_ms; /* limit without progress; default 30 s */
     unsigned sleep_us;   /* limit of one sleep of a wait; default 20 ms */
     size_t slice_bytes;  /* default: the choice of the wire */

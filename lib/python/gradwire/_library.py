@@ -34,7 +34,7 @@ gw_event time_ns:u64 bytes:u64 value:i64 kind:u32 rank:u32 peer:u32 epoch:u32
 gw_plan algo:char[40] collective:int ranks:unsigned chunks:unsigned
     root:unsigned ports:unsigned scratch:unsigned steps:unsigned
     transfer_count:size
-    step_begin:pointer transfers:pointer
+    step_begin:pointer transfers:pointer conditions:pointer
 gw_verdict fault:int step:unsigned src:unsigned dst:unsigned chunk:unsigned
     sentence:char[256] history:char[4096]
 gw_cost_model alpha_us:f64 beta_us_per_byte:f64 gamma_us_per_byte:f64

@@ -12,10 +12,13 @@
  *              (the receiver maps it: pointers instead of copies), others
  *              through a staging area of the sender's. Waiting spins briefly,
  *              then sleeps on the receiver's doorbell, a futex.
- *   ipc, tcp   ZeroMQ: a ROUTER to receive, one DEALER per peer to send, one
- *              frame per part, large ones without a copy; CURVE with a key.
- *              Over ipc small messages bypass ZeroMQ's threads, as datagrams
- *              of a Unix socket (messenger_zmq_local.c).
+ *   ipc, tcp   a stream socket for each direction between two nodes, written
+ *              from the sender's memory and read into the message's; sealed
+ *              with a key
+ *   zmq        ZeroMQ over TCP: a ROUTER to receive, one DEALER per peer to
+ *              send, one frame per part, large ones without a copy; CURVE with
+ *              a key. Also ipc and tcp with a key, where the library is built
+ *              without sealing (wire/seal.h)
  *
  * The control plane decides which nodes exchange messages. Two nodes exchange
  * their addresses (blobs), each gives the other's address to its messenger, and
@@ -40,7 +43,7 @@ enum { GW__MESSENGER_NODES = 64, GW__MESSENGER_PARTS = 4 };
 struct gw__messenger_config {
     unsigned node;
     uint64_t incarnation_high, incarnation_low;
-    const char *wire;      /* "shm", "ipc", "tcp" */
+    const char *wire;      /* "shm", "ipc", "tcp", "zmq" */
     const char *interface; /* tcp: address to bind; NULL: loopback */
     struct gw__security security;
     bool copy_always; /* shm: never by place (for experiments) */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The head of a message over ZeroMQ as bytes. It is the first frame, and each
- * part follows as a frame; or head and parts are one datagram. Pure: nothing
+ * The head of a message as bytes. Over sockets the parts follow it; over ZeroMQ
+ * it is the first frame, and each part follows as a frame. Pure: nothing
  * here uses a socket, and any bytes from a stranger are safely refused.
  */
 #ifndef GW__MESSENGER_FRAME_H

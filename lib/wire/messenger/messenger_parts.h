@@ -6,8 +6,9 @@
  *   messenger_held.c        messages not yet due, and those to the own node
  *   messenger_spin.c        whether spinning pays now
  *   messenger_shm.h         the segment, and the state of a peer on this host
- *   messenger_zmq.h         the sockets
- *   messenger_frame.h       the head of a ZeroMQ message as bytes
+ *   messenger_socket.h      stream sockets
+ *   messenger_zmq.h         the sockets of ZeroMQ
+ *   messenger_frame.h       the head of a message as bytes
  *
  * A transport is a table of functions. It returns the messages of each peer in
  * their order; link profiles, messages to the own node and taking turns are
@@ -18,6 +19,7 @@
 #define GW__MESSENGER_PARTS_H
 
 #include "messenger.h"
+#include "wire/process_watch.h"
 
 enum {
     GW__MESSENGER_WAITING_MAX = 65536, /* messages */
@@ -119,10 +121,19 @@ size_t gw__message_out_bytes(const struct gw__message_out *message);
 GW_MUST_CHECK enum gw_err gw__messenger_nonce(uint64_t *nonce,
                                               struct gw_error *why);
 
+/* Has this process ended? Known only for those of this host. */
+bool gw__messenger_has_ended(const struct gw__process_watch_id *process);
+/* Makes malloc keep large blocks. */
+void gw__messenger_keep_blocks(void);
+
 /* The openers set the members that depend on the transport. */
 GW_MUST_CHECK enum gw_err
 gw__messenger_shm_open(const struct gw__messenger_config *config,
                        struct gw__messenger **messenger, struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__messenger_socket_open(const struct gw__messenger_config *config,
+                          struct gw__messenger **messenger,
+                          struct gw_error *why);
 GW_MUST_CHECK enum gw_err
 gw__messenger_zmq_open(const struct gw__messenger_config *config,
                        struct gw__messenger **messenger, struct gw_error *why);

@@ -52,7 +52,7 @@ enum {
  * place, in order; then come the other parts, each padded to 8 bytes.
  * `sequence` is the number of the message on the link plus one, and publishes
  * the rest. */
-struct gw__messenger_entry {
+struct gw__stream_message {
     _Alignas(GW__MESSENGER_LINE_BYTES) _Atomic uint64_t sequence;
     uint64_t session;
     uint64_t sent_ns;
@@ -64,14 +64,14 @@ struct gw__messenger_entry {
     uint64_t bytes[GW__MESSENGER_PARTS];
     unsigned char body[GW__MESSENGER_BODY];
 };
-_Static_assert(sizeof(struct gw__messenger_entry) == 256, "four cache lines");
+_Static_assert(sizeof(struct gw__stream_message) == 256, "four cache lines");
 
 struct gw__messenger_link {
     /* As sender. */
     _Alignas(GW__MESSENGER_LINE_BYTES) _Atomic uint64_t to;
     _Atomic uint64_t session;
     _Atomic uint32_t wants_room;
-    struct gw__messenger_entry ring[GW__MESSENGER_SLOTS];
+    struct gw__stream_message ring[GW__MESSENGER_SLOTS];
     /* As receiver. */
     _Alignas(GW__MESSENGER_LINE_BYTES) _Atomic uint64_t from;
     _Atomic uint64_t consumed; /* descriptors */
@@ -153,7 +153,7 @@ struct gw__messenger_loan {
 /* A message that is ready for the ring, or waits for room there. */
 struct gw__messenger_image {
     struct gw__messenger_image *next;
-    struct gw__messenger_entry entry;
+    struct gw__stream_message entry;
     struct gw__messenger_loan loan;
     size_t borrowed_bytes;
 };

@@ -88,12 +88,12 @@ static bool is_for_us(struct gw__messenger_shm *shm,
            shm->home->segment->nonce;
 }
 
-static struct gw__messenger_entry *head(struct gw__messenger_shm *shm,
-                                        unsigned node)
+static struct gw__stream_message *head(struct gw__messenger_shm *shm,
+                                       unsigned node)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
-    struct gw__messenger_entry *entry =
+    struct gw__stream_message *entry =
         &theirs->ring[peer->consumed % GW__MESSENGER_SLOTS];
     return atomic_load_explicit(&entry->sequence, memory_order_acquire) ==
                        peer->consumed + 1 &&
@@ -122,8 +122,8 @@ static void advance(struct gw__messenger_shm *shm, unsigned node)
 
 /* Copies the head. False: the link has been reset meanwhile. */
 static bool copy_head(struct gw__messenger_shm *shm, unsigned node,
-                      const struct gw__messenger_entry *head,
-                      struct gw__messenger_entry *entry)
+                      const struct gw__stream_message *head,
+                      struct gw__stream_message *entry)
 {
     memcpy(entry, head, sizeof *entry);
     atomic_thread_fence(memory_order_acquire);
@@ -131,7 +131,7 @@ static bool copy_head(struct gw__messenger_shm *shm, unsigned node,
 }
 
 static bool is_current(struct gw__messenger_shm *shm, unsigned node,
-                       const struct gw__messenger_entry *entry)
+                       const struct gw__stream_message *entry)
 {
     struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
     atomic_thread_fence(memory_order_seq_cst);
@@ -141,7 +141,7 @@ static bool is_current(struct gw__messenger_shm *shm, unsigned node,
 
 /* ---- messages ---- */
 
-static bool is_mapped(const struct gw__messenger_entry *entry, unsigned part)
+static bool is_mapped(const struct gw__stream_message *entry, unsigned part)
 {
     return entry->mapped >> part & 1;
 }
@@ -166,7 +166,7 @@ static bool map_part(struct gw__messenger_shm_peer *peer,
 /* Finds all parts. False: the descriptor is invalid, or its memory is gone. */
 static bool lay_out_parts(struct gw__messenger_shm_peer *peer,
                           struct shm_message *message,
-                          const struct gw__messenger_entry *entry)
+                          const struct gw__stream_message *entry)
 {
     struct gw__message_in *shown = &message->base.in;
     size_t at = 0;
@@ -197,7 +197,7 @@ static bool lay_out_parts(struct gw__messenger_shm_peer *peer,
 
 static struct shm_message *make_message(struct gw__messenger_shm *shm,
                                         unsigned node,
-                                        const struct gw__messenger_entry *entry)
+                                        const struct gw__stream_message *entry)
 {
     const struct gw__messenger_peer *known = &shm->messenger.peers[node];
     struct shm_message *message = malloc(sizeof *message);
@@ -228,7 +228,7 @@ static struct gw__messenger_message *
 pop_from(struct gw__messenger_shm *shm, unsigned node, bool wanted, bool *found)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
-    struct gw__messenger_entry entry, *first = head(shm, node);
+    struct gw__stream_message entry, *first = head(shm, node);
     *found = first && copy_head(shm, node, first, &entry);
     if (!*found)
         return NULL;

@@ -113,7 +113,7 @@ static bool stage_parts(struct gw__messenger_shm *shm,
     return true;
 }
 
-static void fill_body(struct gw__messenger_entry *entry,
+static void fill_body(struct gw__stream_message *entry,
                       const struct gw__message_out *message,
                       const struct plan *plan)
 {
@@ -189,7 +189,7 @@ static bool push_image(struct gw__messenger_shm *shm, unsigned node,
                        struct gw__messenger_image *image)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
-    struct gw__messenger_entry *entry =
+    struct gw__stream_message *entry =
         &gw__messenger_link_to(shm, node)
              ->ring[peer->pushed % GW__MESSENGER_SLOTS];
     if (!has_room(shm, node))
@@ -200,7 +200,7 @@ static bool push_image(struct gw__messenger_shm *shm, unsigned node,
             return false;
         shm->busy |= (uint64_t)1 << node;
     }
-    size_t behind = offsetof(struct gw__messenger_entry, session);
+    size_t behind = offsetof(struct gw__stream_message, session);
     memcpy((char *)entry + behind, (char *)&image->entry + behind,
            sizeof *entry - behind);
     peer->pushed++;

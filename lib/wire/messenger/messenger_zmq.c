@@ -14,9 +14,7 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <malloc.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,18 +112,6 @@ static enum gw_err read_address(const struct gw__messenger_zmq *zmq,
     return GW_OK;
 }
 
-/* Known only for processes of this host. */
-static bool peer_has_ended(const struct endpoint_address *endpoint)
-{
-    struct gw__process_watch process_watch;
-    bool ended = gw__process_watch_init(&process_watch, 1, NULL) == GW_OK &&
-                 gw__process_watch_add(&process_watch, 0, &endpoint->process,
-                                       NULL) == GW_OK &&
-                 gw__process_watch_poll(&process_watch) >= 0;
-    gw__process_watch_fini(&process_watch);
-    return ended;
-}
-
 static enum gw_err zmq_know(struct gw__messenger *messenger, unsigned node,
                             const struct gw__address *address,
                             struct gw_error *why)
@@ -136,7 +122,7 @@ static enum gw_err zmq_know(struct gw__messenger *messenger, unsigned node,
     enum gw_err err = read_address(zmq, node, address, &endpoint, why);
     if (err)
         return err;
-    if (peer_has_ended(&endpoint))
+    if (gw__messenger_has_ended(&endpoint.process))
         return gw_fail(why, GW_ELOST, "its process (%u) has ended",
                        endpoint.process.pid);
     err = make_socket(zmq, false, endpoint.endpoint, &peer->dealer, why);
@@ -151,8 +137,6 @@ static enum gw_err zmq_know(struct gw__messenger *messenger, unsigned node,
     }
     peer->session++;
     peer->sequence = 0;
-    peer->local = GW__MESSENGER_LOCAL_SHUT;
-    memcpy(peer->endpoint, endpoint.endpoint, sizeof peer->endpoint);
     gw__messenger_zmq_welcome(zmq, node);
     return GW_OK;
 }
@@ -164,7 +148,6 @@ static void zmq_forget(struct gw__messenger *messenger, unsigned node)
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
-    gw__reorder_queue_drop(zmq, node);
     peer->was_known = true;
     peer->former_high = messenger->peers[node].incarnation_high;
     peer->former_low = messenger->peers[node].incarnation_low;
@@ -201,9 +184,6 @@ static void zmq_close_messenger(struct gw__messenger *messenger)
         assert(errno == EINTR);
     gw__messenger_zmq_tend(messenger);
     gw__messenger_zmq_drop_early(zmq);
-    for (unsigned node = 0; node < GW__MESSENGER_NODES; node++)
-        gw__reorder_queue_empty(zmq, node);
-    gw__messenger_local_close(zmq);
     if (zmq->bell >= 0)
         close(zmq->bell);
     free(zmq);
@@ -284,9 +264,7 @@ static enum gw_err open_all(struct gw__messenger_zmq *zmq,
     if (zmq->bell < 0)
         return gw_fail_errno(why, "eventfd");
     err = gw__zmq_context_new(1, 0, 0, &zmq->context, why);
-    if (!err)
-        err = listen_at(zmq, endpoint, why);
-    return err ? err : gw__messenger_local_open(zmq, why);
+    return err ? err : listen_at(zmq, endpoint, why);
 }
 
 static void write_address(struct gw__messenger_zmq *zmq,
@@ -305,33 +283,18 @@ static void write_address(struct gw__messenger_zmq *zmq,
     zmq->messenger.address.bytes = sizeof endpoint;
 }
 
-/* libzmq allocates each large frame with malloc. glibc maps and unmaps blocks
- * above a threshold of 32 MiB at most, and unmaps its threads' heaps when they
- * are empty. Every message would then cost page faults, which take longer than
- * the copy (2.7 GB/s instead of 7.5). So no block is mapped separately, and
- * heaps are kept: they grow by more than a thread's heap (64 MiB) can need.
- * This holds for the whole process, which keeps as much memory as it has ever
- * needed. */
-static void keep_large_blocks(void)
-{
-    mallopt(M_MMAP_MAX, 0);
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    mallopt(M_TOP_PAD, 128 << 20);
-}
-
 enum gw_err gw__messenger_zmq_open(const struct gw__messenger_config *config,
                                    struct gw__messenger **messenger,
                                    struct gw_error *why)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct gw__messenger_zmq *zmq = calloc(1, sizeof *zmq);
     if (!zmq)
         return gw_fail(why, GW_ENOMEM, "%s", config->wire);
-    pthread_once(&once, keep_large_blocks);
+    gw__messenger_keep_blocks();
     zmq->messenger.ops = &ops;
-    zmq->bell = zmq->local_fd = -1;
+    zmq->bell = -1;
     zmq->early_end = &zmq->early;
-    zmq->wire = strcmp(config->wire, "ipc") == 0 ? "ipc" : "tcp";
+    zmq->wire = config->wire[0] == 'i' ? "ipc" : "tcp";
     zmq->mine = (struct gw__messenger_head){.to = (uint16_t)config->node,
                                             .token = config->security.token,
                                             .to_high = config->incarnation_high,

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messenger over ZeroMQ: ipc and tcp.
+ * The messenger over ZeroMQ, over TCP unless the wire is ipc. It is used by name,
+ * and where there is a key and the library cannot seal (wire/seal.h).
  *
  *   messenger_zmq.c      opening, closing, adding and forgetting peers
  *   messenger_zmq_out.c  sending: a DEALER for each known peer
  *   messenger_zmq_in.c   receiving by the one ROUTER
- *   messenger_zmq_local.c the local path: small messages that bypass ZeroMQ
- *   messenger_zmq_reorder.c the reorder queue of both paths
  *   messenger_zmq_wait.c sleeping until something changes
  *   messenger_frame.h    the head of a message as bytes
  *
@@ -36,8 +35,6 @@
 enum {
     GW__MESSENGER_SMALL_BYTES = GW__ZMQ_SMALL_BYTES, /* copied, lent or not */
     GW__MESSENGER_EARLY_MESSAGES = 256,
-    GW__REORDER_QUEUE_MAX = 1024,      /* messages in all reorder queues */
-    GW__MESSENGER_LOCAL_BYTES = 65536, /* of a message on the local path */
 };
 
 static const size_t gw__messenger_early_bytes = (size_t)64 << 20;
@@ -59,10 +56,7 @@ struct gw__send_context {
  */
 struct gw__messenger_zmq_message {
     struct gw__messenger_message base;
-    bool local;
-    bool is_void; /* only its place in the reorder queue counts */
     uint32_t session;
-    uint64_t sequence;
     unsigned kept; /* parts that are in frames, as bits */
     zmq_msg_t frames[GW__MESSENGER_PARTS];
     void *moved[GW__MESSENGER_PARTS]; /* large ones at an odd address */
@@ -71,25 +65,12 @@ struct gw__messenger_zmq_message {
 
 enum gw__arrival { GW__ARRIVAL_NONE, GW__ARRIVAL_REFUSED, GW__ARRIVAL_MESSAGE };
 
-/* The local path to a peer opens after a message of the peer has arrived and a
- * later one to it was given to ZeroMQ: then the peer knows this node and the
- * sequence numbers. */
-enum gw__messenger_local {
-    GW__MESSENGER_LOCAL_SHUT,
-    GW__MESSENGER_LOCAL_RECEIVED,
-    GW__MESSENGER_LOCAL_OPEN,
-};
-
 struct gw__messenger_zmq_peer {
-    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
-    void *dealer;      /* NULL: not known */
-    uint32_t session;  /* of the dealer */
-    uint64_t sequence; /* of the next message in it */
-    enum gw__messenger_local local;
+    void *dealer;          /* NULL: not known */
+    uint32_t session;      /* of the dealer */
+    uint64_t sequence;     /* of the next message in it */
     uint32_t session_seen; /* of received messages, in the incarnation seen_* */
     uint64_t seen_high, seen_low;
-    uint64_t next; /* after the last message that came or that will not come */
-    struct gw__messenger_message *reorder_queue; /* the reorder queue */
     unsigned waiting, borrowed;
     size_t copied_bytes;
     bool was_known; /* but is not known now, in the incarnation former_* */
@@ -115,13 +96,7 @@ struct gw__messenger_zmq {
     struct gw__messenger_message *early, **early_end;
     unsigned early_count;
     size_t early_bytes;
-    bool early_changed;     /* an early message may be from a peer known now */
-    uint64_t reorder_nodes; /* bits: peers whose reorder queue has messages */
-    unsigned reorder_count;
-    int local_fd; /* -1: no local path */
-    unsigned char *local_message;
-    bool local_drained; /* was empty after the last message read from ZeroMQ */
-    bool local_turn;    /* at the next read */
+    bool early_changed; /* an early message may be from a peer known now */
 };
 
 static inline struct gw__messenger_zmq *
@@ -130,51 +105,12 @@ gw__messenger_zmq_of(struct gw__messenger *messenger)
     return (struct gw__messenger_zmq *)messenger;
 }
 
-/* Is the local path to be read now? */
-static inline bool
-gw__messenger_local_is_read(const struct gw__messenger_zmq *zmq)
-{
-    return zmq->local_fd >= 0 &&
-           (zmq->reorder_count < GW__REORDER_QUEUE_MAX || !zmq->local_drained);
-}
-
 /* ---- messenger_zmq_out.c ---- */
 
 enum gw_err gw__messenger_zmq_send(struct gw__messenger *messenger,
                                    const struct gw__message_out *message,
                                    size_t *borrowed_bytes);
 bool gw__messenger_zmq_tend(struct gw__messenger *messenger);
-
-/* ---- messenger_zmq_local.c ---- */
-
-/* GW_OK also where the endpoint or a key excludes the local path. */
-GW_MUST_CHECK enum gw_err
-gw__messenger_local_open(struct gw__messenger_zmq *zmq, struct gw_error *why);
-void gw__messenger_local_close(struct gw__messenger_zmq *zmq);
-/* False: send the message by ZeroMQ. */
-bool gw__messenger_local_send(struct gw__messenger_zmq *zmq,
-                              const struct gw__message_out *message,
-                              const struct gw__messenger_head *head);
-enum gw__arrival
-gw__messenger_local_read(struct gw__messenger_zmq *zmq,
-                         struct gw__messenger_zmq_message **read);
-
-/* ---- messenger_zmq_reorder.c ---- */
-
-/* Puts a message of a known peer into its reorder queue, or drops it. */
-void gw__reorder_queue_add(struct gw__messenger_zmq *zmq,
-                           struct gw__messenger_zmq_message *message);
-/* Drops a message of a peer that is not known any more. */
-void gw__reorder_queue_skip(struct gw__messenger_zmq *zmq,
-                            struct gw__messenger_zmq_message *message);
-/* A message whose turn has come; NULL: none. */
-struct gw__messenger_message *
-gw__reorder_queue_pop(struct gw__messenger_zmq *zmq);
-/* Is there one, or may there be one after reading the local path? */
-bool gw__reorder_queue_ready(struct gw__messenger_zmq *zmq);
-void gw__reorder_queue_drop(struct gw__messenger_zmq *zmq, unsigned node);
-/* Drops all messages of `node` and their places. */
-void gw__reorder_queue_empty(struct gw__messenger_zmq *zmq, unsigned node);
 
 /* ---- messenger_zmq_in.c ---- */
 

@@ -43,9 +43,7 @@ gw__messenger_zmq_message_new(const struct gw__messenger_head *head,
                .free = free_message},
         .sent_ns = head->sent_ns};
     atomic_init(&message->base.in.holds, 1);
-    message->local = message->is_void = false;
     message->session = head->session;
-    message->sequence = head->sequence;
     message->kept = 0;
     memset(message->moved, 0, sizeof message->moved);
     return message;
@@ -194,18 +192,17 @@ static bool is_former(const struct gw__messenger_zmq *zmq,
            message->incarnation_low == peer->former_low;
 }
 
-/* Moves early messages of peers that are known now to the reorder queue. */
-static void admit_early(struct gw__messenger_zmq *zmq)
+/* An early message of a peer that is known now; NULL: none. */
+static struct gw__messenger_message *pop_early(struct gw__messenger_zmq *zmq)
 {
     struct gw__messenger_message **at = &zmq->early;
     while (zmq->early_changed && *at) {
         if (is_known(zmq, &(*at)->in))
-            gw__reorder_queue_add(
-                zmq, (struct gw__messenger_zmq_message *)unlink_early(zmq, at));
-        else
-            at = &(*at)->next;
+            return unlink_early(zmq, at);
+        at = &(*at)->next;
     }
     zmq->early_changed = false;
+    return NULL;
 }
 
 void gw__messenger_zmq_welcome(struct gw__messenger_zmq *zmq, unsigned node)
@@ -232,65 +229,50 @@ void gw__messenger_zmq_drop_early(struct gw__messenger_zmq *zmq)
 
 /* ---- taking ---- */
 
-static void admit_message(struct gw__messenger_zmq *zmq,
-                          struct gw__messenger_zmq_message *message)
+/* Is it of the newest connection of its sender? */
+static bool is_newest(struct gw__messenger_zmq *zmq,
+                      const struct gw__messenger_zmq_message *message)
 {
-    const struct gw__message_in *shown = &message->base.in;
-    struct gw__messenger_zmq_peer *peer = &zmq->peers[shown->from];
-    if (is_known(zmq, shown)) {
-        if (peer->local == GW__MESSENGER_LOCAL_SHUT)
-            peer->local = GW__MESSENGER_LOCAL_RECEIVED;
-        gw__reorder_queue_add(zmq, message);
-    } else if (message->local || is_former(zmq, shown)) {
-        gw__reorder_queue_skip(zmq, message);
-    } else {
+    const struct gw__message_in *in = &message->base.in;
+    struct gw__messenger_zmq_peer *peer = &zmq->peers[in->from];
+    bool seen = peer->seen_high == in->incarnation_high &&
+                peer->seen_low == in->incarnation_low;
+    if (seen && message->session < peer->session_seen)
+        return false;
+    peer->seen_high = in->incarnation_high;
+    peer->seen_low = in->incarnation_low;
+    peer->session_seen = message->session;
+    return true;
+}
+
+/* Returns the message if it is for the user now. */
+static struct gw__messenger_message *
+admit_message(struct gw__messenger_zmq *zmq,
+              struct gw__messenger_zmq_message *message)
+{
+    const struct gw__message_in *in = &message->base.in;
+    bool newest = is_newest(zmq, message);
+    if (newest && is_known(zmq, in))
+        return &message->base;
+    if (newest && !is_former(zmq, in))
         keep_early(zmq, &message->base);
-    }
-}
-
-static bool read_local(struct gw__messenger_zmq *zmq)
-{
-    struct gw__messenger_zmq_message *message;
-    enum gw__arrival arrival = gw__messenger_local_read(zmq, &message);
-    if (arrival == GW__ARRIVAL_MESSAGE)
-        admit_message(zmq, message);
-    return arrival != GW__ARRIVAL_NONE;
-}
-
-static bool read_far(struct gw__messenger_zmq *zmq)
-{
-    struct gw__messenger_zmq_message *message;
-    enum gw__arrival arrival = read_message(zmq, &message);
-    if (arrival == GW__ARRIVAL_MESSAGE) {
-        zmq->local_drained = zmq->local_fd < 0;
-        admit_message(zmq, message);
-    }
-    return arrival != GW__ARRIVAL_NONE;
-}
-
-/* Reads a message of one path or the other, in turns. After a message of ZeroMQ
- * the local path is read until it is empty. False: there is none. */
-static bool read_one(struct gw__messenger_zmq *zmq)
-{
-    if (!zmq->local_drained) {
-        zmq->local_drained = !read_local(zmq);
-        return true;
-    }
-    zmq->local_turn = !zmq->local_turn;
-    return zmq->local_turn ? read_local(zmq) || read_far(zmq)
-                           : read_far(zmq) || read_local(zmq);
+    else
+        gw__messenger_zmq_drop(zmq, &message->base);
+    return NULL;
 }
 
 struct gw__messenger_message *
 gw__messenger_zmq_pop(struct gw__messenger *messenger)
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
-    struct gw__messenger_message *message = NULL;
-    admit_early(zmq);
+    struct gw__messenger_message *message = pop_early(zmq);
     for (unsigned i = 0; i < TRIES && !message; i++) {
-        message = gw__reorder_queue_pop(zmq);
-        if (!message && !read_one(zmq))
+        struct gw__messenger_zmq_message *read;
+        enum gw__arrival arrival = read_message(zmq, &read);
+        if (arrival == GW__ARRIVAL_NONE)
             break;
+        if (arrival == GW__ARRIVAL_MESSAGE)
+            message = admit_message(zmq, read);
     }
-    return message ? message : gw__reorder_queue_pop(zmq);
+    return message;
 }

@@ -198,10 +198,10 @@ static void close_frames(zmq_msg_t *frames, unsigned count)
         zmq_msg_close(&frames[i]);
 }
 
-static enum gw_err send_far(struct gw__messenger_zmq *zmq,
-                            const struct gw__message_out *message,
-                            const struct gw__messenger_head *head,
-                            size_t *borrowed_bytes)
+static enum gw_err send_message(struct gw__messenger_zmq *zmq,
+                                const struct gw__message_out *message,
+                                const struct gw__messenger_head *head,
+                                size_t *borrowed_bytes)
 {
     struct gw__messenger_zmq_peer *peer = &zmq->peers[message->node];
     zmq_msg_t frames[FRAMES];
@@ -247,13 +247,9 @@ enum gw_err gw__messenger_zmq_send(struct gw__messenger *messenger,
     struct gw__messenger_zmq_peer *peer = &zmq->peers[message->node];
     gw__messenger_zmq_tend(messenger);
     struct gw__messenger_head head = address_head(zmq, message);
-    if (!gw__messenger_local_send(zmq, message, &head)) {
-        enum gw_err err = send_far(zmq, message, &head, borrowed_bytes);
-        if (err)
-            return err;
-        if (peer->local == GW__MESSENGER_LOCAL_RECEIVED)
-            peer->local = GW__MESSENGER_LOCAL_OPEN;
-    }
+    enum gw_err err = send_message(zmq, message, &head, borrowed_bytes);
+    if (err)
+        return err;
     peer->sequence++;
     if (message->borrowed && *borrowed_bytes == 0 && message->back)
         message->back(message->context);

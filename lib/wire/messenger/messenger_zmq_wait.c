@@ -13,22 +13,13 @@
 
 static const uint64_t longest_nap_ns = 3600 * 1000000000ULL;
 
-static struct pollfd local_poll(const struct gw__messenger_zmq *zmq)
-{
-    return (struct pollfd){
-        .fd = gw__messenger_local_is_read(zmq) ? zmq->local_fd : -1,
-        .events = POLLIN};
-}
-
 bool gw__messenger_zmq_ready(struct gw__messenger *messenger)
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     int events = 0;
     size_t size = sizeof events;
-    struct pollfd local = local_poll(zmq);
     return atomic_load_explicit(&zmq->urgent, memory_order_acquire) ||
-           zmq->early_changed || gw__reorder_queue_ready(zmq) ||
-           (local.fd >= 0 && poll(&local, 1, 0) > 0) ||
+           zmq->early_changed ||
            zmq_getsockopt(zmq->router, ZMQ_EVENTS, &events, &size) != 0 ||
            (events & ZMQ_POLLIN);
 }
@@ -48,8 +39,7 @@ void gw__messenger_zmq_sleep(struct gw__messenger *messenger,
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     struct pollfd polled[] = {{.fd = zmq->router_fd, .events = POLLIN},
-                              {.fd = zmq->bell, .events = POLLIN},
-                              local_poll(zmq)};
+                              {.fd = zmq->bell, .events = POLLIN}};
     eventfd_t rings;
     atomic_store(&zmq->sleeping, true);
     atomic_thread_fence(memory_order_seq_cst);
@@ -61,7 +51,7 @@ void gw__messenger_zmq_sleep(struct gw__messenger *messenger,
             left_ns = longest_nap_ns;
         struct timespec limit = {.tv_sec = (time_t)(left_ns / 1000000000U),
                                  .tv_nsec = (long)(left_ns % 1000000000U)};
-        if (ppoll(polled, 3, &limit, NULL) > 0 && polled[1].revents)
+        if (ppoll(polled, 2, &limit, NULL) > 0 && polled[1].revents)
             (void)eventfd_read(zmq->bell, &rings);
     }
     atomic_store(&zmq->sleeping, false);

@@ -11,14 +11,19 @@
 #include "socket_wire.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 static const char *transport_name(unsigned transport)
 {
     return transport == GW__SOCKET_IPC ? "ipc" : "tcp";
 }
 
-/* Digits, dots and colons only. */
-static bool is_numeric_host(const char host[48])
+static bool fill_random(void *to, size_t bytes)
+{
+    return getrandom(to, bytes, 0) == (ssize_t)bytes;
+}
+
+bool gw__socket_is_numeric(const char host[48])
 {
     size_t length = strnlen(host, 48);
     return length > 0 && length < 48 &&
@@ -39,8 +44,8 @@ static enum gw_err compare(const struct gw__socket_address *theirs,
         return gw_fail(
             why, GW_EMISMATCH, "rank %u has %s key file, but this rank has %s",
             rank, theirs->secured ? "a" : "no", mine->secured ? "one" : "none");
-    if (theirs->size != mine->size ||
-        (mine->transport == GW__SOCKET_TCP && !is_numeric_host(theirs->host)))
+    if (theirs->size != mine->size || (mine->transport == GW__SOCKET_TCP &&
+                                       !gw__socket_is_numeric(theirs->host)))
         return gw_fail(
             why, GW_EMISMATCH,
             "rank %u opened the %s wire for a different number of ranks", rank,
@@ -64,28 +69,59 @@ enum gw_err gw__socket_address_read(const struct gw__address *address,
     return compare(theirs, rank, mine, why);
 }
 
+enum gw_err gw__socket_address_make(struct gw__socket_address *address,
+                                    struct gw_error *why)
+{
+    address->magic = GW__SOCKET_MAGIC;
+    gw__process_watch_self(&address->process);
+    address->network = gw__process_watch_network();
+    if (!fill_random(&address->name, sizeof address->name) ||
+        !fill_random(address->token, sizeof address->token) ||
+        !fill_random(address->salt, sizeof address->salt))
+        return gw_fail_errno(why, "getrandom");
+    return GW_OK;
+}
+
+enum gw_err gw__socket_address_at(struct gw__socket_address *address,
+                                  const char *number, struct gw_error *why)
+{
+    const char *bare = number[0] == '[' ? number + 1 : number;
+    size_t length = strcspn(bare, "]");
+    if (length >= sizeof address->host)
+        return gw_fail(why, GW_EUNREACH, "%s is not an address", number);
+    memcpy(address->host, bare, length);
+    return GW_OK;
+}
+
 /* The cipher's stream for a number that occurs once cannot be guessed without
- * the secret, so it is a key. */
+ * the key, so it is a key. */
+struct gw__seal *
+gw__socket_seal_derive(const struct gw__seal *of,
+                       const unsigned char salt[GW__SOCKET_SALT_BYTES])
+{
+    static const unsigned char zeros[GW__SEAL_KEY_BYTES];
+    unsigned char key[GW__SEAL_KEY_BYTES];
+    struct gw__seal_pass pass;
+    uint32_t first;
+    uint64_t rest;
+    memcpy(&first, salt, sizeof first);
+    memcpy(&rest, salt + sizeof first, sizeof rest);
+    gw__seal_begin(of, false, first, rest, NULL, 0, &pass);
+    gw__seal_go_on(&pass, zeros, key, sizeof key);
+    struct gw__seal *seal = gw__seal_new(key);
+    explicit_bzero(key, sizeof key);
+    explicit_bzero(&pass, sizeof pass);
+    return seal;
+}
+
 struct gw__seal *
 gw__socket_address_seal(const struct gw__socket_address *address,
                         const unsigned char secret[GW__SEAL_KEY_BYTES])
 {
-    static const unsigned char zeros[GW__SEAL_KEY_BYTES];
-    unsigned char key[GW__SEAL_KEY_BYTES];
-    struct gw__seal *of_cluster = gw__seal_new(secret), *seal = NULL;
-    struct gw__seal_pass pass;
-    uint32_t first;
-    uint64_t rest;
-    memcpy(&first, address->salt, sizeof first);
-    memcpy(&rest, address->salt + sizeof first, sizeof rest);
-    if (of_cluster) {
-        gw__seal_begin(of_cluster, false, first, rest, NULL, 0, &pass);
-        gw__seal_go_on(&pass, zeros, key, sizeof key);
-        seal = gw__seal_new(key);
-    }
+    struct gw__seal *of_cluster = gw__seal_new(secret);
+    struct gw__seal *seal =
+        of_cluster ? gw__socket_seal_derive(of_cluster, address->salt) : NULL;
     gw__seal_free(&of_cluster);
-    explicit_bzero(key, sizeof key);
-    explicit_bzero(&pass, sizeof pass);
     return seal;
 }
 

@@ -74,7 +74,7 @@ static void probe_host(int fd)
  * itself, up to several megabytes. Over a network it needs them. Inside a host
  * less is faster, for the reader finds the data in the cache: an all-reduce of
  * 4 MiB with 4 ranks takes 5.6 ms instead of 7.0. */
-static void prepare(int fd, const struct gw__socket_address *at)
+void gw__socket_prepare(int fd, const struct gw__socket_address *at)
 {
     enum { LOCAL_BYTES = 512 << 10 };
     bool tcp = at->transport == GW__SOCKET_TCP;
@@ -96,7 +96,7 @@ int gw__socket_dial(const struct gw__socket_address *to)
                    : -1;
     if (fd < 0)
         return -1;
-    prepare(fd, to);
+    gw__socket_prepare(fd, to);
     if (connect(fd, &address.any, bytes) == 0 || errno == EINPROGRESS)
         return fd;
     close(fd);
@@ -120,8 +120,8 @@ bool gw__socket_greeting_read(int fd, unsigned char *greeting,
 
 /* ---- the door ---- */
 
-static enum gw_err listen_at(struct gw__socket_address *own, int *fd,
-                             struct gw_error *why)
+enum gw_err gw__socket_bind(struct gw__socket_address *own, int *fd,
+                            struct gw_error *why)
 {
     union any_address address;
     socklen_t bytes = to_sockaddr(own, &address);
@@ -146,10 +146,10 @@ enum gw_err gw__socket_door_open(struct gw__socket_door *door,
                                  struct gw_error *why)
 {
     struct gw__socket_address local = *own;
-    enum gw_err err = listen_at(own, &door->fd, why);
+    enum gw_err err = gw__socket_bind(own, &door->fd, why);
     local.transport = GW__SOCKET_IPC;
     if (!err && own->transport == GW__SOCKET_TCP)
-        err = listen_at(&local, &door->local_fd, why);
+        err = gw__socket_bind(&local, &door->local_fd, why);
     return err;
 }
 
@@ -189,7 +189,7 @@ static void accept_guests(struct gw__socket_door *door, int at,
         int fd = accept4(at, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return;
-        prepare(fd, own);
+        gw__socket_prepare(fd, own);
         door->guests[door->count++] =
             (struct gw__socket_guest){.fd = fd, .came_ns = gw_now_ns()};
     }

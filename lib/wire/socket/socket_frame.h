@@ -19,40 +19,18 @@
 #ifndef GW__SOCKET_FRAME_H
 #define GW__SOCKET_FRAME_H
 
+#include "socket_address.h"
 #include "wire/control_message.h"
-#include "wire/process_watch.h"
-#include "wire/seal.h"
 #include "wire/wire.h"
 
 enum {
-    GW__SOCKET_MAGIC = 0x31737767, /* "gws1" */
     GW__SOCKET_LENGTH_BYTES = 8,
     /* Larger slices are read to their place, smaller ones through a buffer. */
     GW__SOCKET_SMALL_BYTES = 16 << 10,
-    GW__SOCKET_SALT_BYTES = 12,
     GW__SOCKET_GREETING_BYTES = 2 * sizeof(uint32_t) + GW__SEAL_TAG_BYTES,
     GW__CONTROL_FRAME_MAX =
         GW__SOCKET_LENGTH_BYTES + GW__CONTROL_BYTES_MAX + GW__SEAL_TAG_BYTES,
 };
-
-enum gw__socket_transport { GW__SOCKET_IPC = 1, GW__SOCKET_TCP };
-
-/* The address blob of a rank. It listens at an abstract name derived from
- * `name`, and over tcp also at `host` and `port`. */
-struct gw__socket_address {
-    uint32_t magic;
-    uint8_t transport, lanes, secured, zero;
-    struct gw__process_watch_id process;
-    uint64_t network;                          /* its namespace; 0: unknown */
-    uint64_t name;                             /* random */
-    unsigned char token[GW__TOKEN_BYTES];      /* random */
-    unsigned char salt[GW__SOCKET_SALT_BYTES]; /* random; of its key */
-    uint16_t port;
-    uint16_t size; /* ranks of the wire */
-    char host[48]; /* numeric, terminated; tcp */
-};
-_Static_assert(sizeof(struct gw__socket_address) <= GW__ADDRESS_MAX,
-               "fits a blob");
 
 /* The numbers of the frames that one rank seals for another. A number occurs
  * once: each lane counts its own. */

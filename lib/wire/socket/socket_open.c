@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum {
@@ -33,26 +32,6 @@ enum {
     }
 
 static const struct gw__wire_ops ipc_ops = OPS("ipc"), tcp_ops = OPS("tcp");
-
-static bool fill_random(void *to, size_t bytes)
-{
-    return getrandom(to, bytes, 0) == (ssize_t)bytes;
-}
-
-static enum gw_err make_address(struct gw__socket *s, struct gw_error *why)
-{
-    struct gw__socket_address *address = &s->address;
-    address->magic = GW__SOCKET_MAGIC;
-    address->lanes = (uint8_t)s->lanes;
-    address->size = (uint16_t)s->wire.size;
-    gw__process_watch_self(&address->process);
-    address->network = gw__process_watch_network();
-    if (!fill_random(&address->name, sizeof address->name) ||
-        !fill_random(address->token, sizeof address->token) ||
-        !fill_random(address->salt, sizeof address->salt))
-        return gw_fail_errno(why, "getrandom");
-    return GW_OK;
-}
 
 static enum gw_err take_key(struct gw__socket *s, const char *key_file,
                             struct gw_error *why)
@@ -149,13 +128,10 @@ static enum gw_err listen_for_higher(struct gw__socket *s,
         enum gw_err err =
             gw__interface(config->interface, config->rendezvous,
                           config->key_file || config->insecure, number, why);
+        if (!err)
+            err = gw__socket_address_at(address, number, why);
         if (err)
             return err;
-        const char *bare = number[0] == '[' ? number + 1 : number;
-        size_t length = strcspn(bare, "]");
-        if (length >= sizeof address->host)
-            return gw_fail(why, GW_EUNREACH, "%s is not an address", number);
-        memcpy(address->host, bare, length);
     }
     enum gw_err err = gw__socket_door_open(&s->door, address, why);
     if (!err && (!gw__socket_listen_any(s, s->door.fd) ||
@@ -176,8 +152,10 @@ static enum gw_err open_parts(struct gw__socket *s,
     s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (s->epoll_fd < 0)
         err = gw_fail_errno(why, "epoll");
+    s->address.lanes = (uint8_t)s->lanes;
+    s->address.size = (uint16_t)s->wire.size;
     if (!err)
-        err = make_address(s, why);
+        err = gw__socket_address_make(&s->address, why);
     if (!err)
         err = listen_for_higher(s, config, why);
     if (!err && config->key_file)

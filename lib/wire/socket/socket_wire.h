@@ -4,7 +4,7 @@
  * ranks, which the rank's own thread reads and writes.
  *
  *   socket_open.c     makes the wire and its address, and frees everything
- *   socket_address.c  the address as bytes; reads that of a peer
+ *   socket_address.h  the address as bytes, and the keys of connections
  *   socket_door.c     listens, and admits the connections of members
  *   socket_connect.c  connects the peers
  *   socket_hosts.c    which peers are on this host
@@ -182,11 +182,6 @@ gw__socket_address_read(const struct gw__address *address, unsigned rank,
                         const struct gw__socket_address *mine,
                         struct gw__socket_address *theirs,
                         struct gw_error *why);
-/* The key for everything that is sent to the rank with this address. NULL: no
- * memory. */
-struct gw__seal *
-gw__socket_address_seal(const struct gw__socket_address *address,
-                        const unsigned char secret[GW__SEAL_KEY_BYTES]);
 
 /* ---- socket_door.c ---- */
 
@@ -200,8 +195,6 @@ void gw__socket_door_close(struct gw__socket_door *door);
  * with another greeting is closed at once, a silent one after a second, if its
  * place is needed. */
 int gw__socket_door_admit(struct gw__socket *s, uint32_t *rank, uint32_t *lane);
-/* Starts to connect to the rank with this address. -1: not now. */
-int gw__socket_dial(const struct gw__socket_address *address);
 /* Reads on. False: the connection has ended or failed. */
 bool gw__socket_greeting_read(int fd, unsigned char *greeting,
                               unsigned *received);
