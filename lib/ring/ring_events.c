@@ -101,17 +101,6 @@ static bool is_in_view(const struct gw__view *view,
            gw__id_equal(view->ring[rank].incarnation, m->incarnation);
 }
 
-/* Of the view's plan; 0: the built-in one. */
-static uint32_t chunks_of_plan(struct gw_ring *ring,
-                               const struct gw__view *view)
-{
-    if (ring->chosen.algo_count == 0)
-        return GW_NONE;
-    const struct gw_plan *plan =
-        gw__chosen_plan(&ring->chosen, view->ring_count);
-    return plan ? plan->chunks : 0;
-}
-
 /* Members that changed between the view known so far and this one. */
 static void members(struct gw_ring *ring, const struct gw__view *view)
 {
@@ -130,7 +119,7 @@ static void members(struct gw_ring *ring, const struct gw__view *view)
         event_of(ring, GW_EV_EPOCH, (int64_t)view->ring_count);
     event.rank = GW_NONE;
     event.epoch = (uint32_t)view->epoch;
-    event.chunk = chunks_of_plan(ring, view);
+    event.chunk = gw__chosen_event_chunk(&ring->chosen, view->ring_count);
     emit(ring, &event);
 }
 

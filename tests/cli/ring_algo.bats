@@ -156,6 +156,7 @@ LIST
 @test "sim: the plan runs, and its rules hold under the faults of many seeds" {
     run -0 ringctl sim ring -n 4 --faults none --algo "$FORMATS/forest-allreduce.xml" --events -
     [ "$(grep '"send"' <<<"$output" | grep -c '"op":2,')" -eq 6 ]
+    [[ $output = *'"kind":"epoch","epoch":1,"chunk":1,"bytes":0,"value":4'* ]]
     for list in rabenseifner double_tree "$FORMATS/forest-allreduce.xml"; do
         run -0 ringctl sim ring -n 4 --seeds 1..40 --algo "$list" -o jsonl
         [[ $output = *'"violations":0'* ]]

@@ -129,6 +129,8 @@ START_TEST(the_first_algorithm_with_a_plan_is_chosen)
     ck_assert_ptr_null(gw__chosen_plan(&chosen, 3));
     ck_assert_uint_eq(gw__chosen_chunks(&chosen, 3), 3);
     ck_assert_uint_eq(gw__chosen_chunks(NULL, 5), 5);
+    ck_assert_uint_eq(gw__chosen_event_chunk(&chosen, 2), 2);
+    ck_assert_uint_eq(gw__chosen_event_chunk(&chosen, 3), 0);
     gw__chosen_plans_fini(&chosen);
 }
 END_TEST

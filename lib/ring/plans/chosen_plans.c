@@ -10,6 +10,7 @@
 #include <cluster/registry/report.h>
 
 #include <assert.h>
+#include <gradwire/event.h>
 #include <string.h>
 
 void gw__chosen_plans_init(struct gw__chosen_plans *chosen,
@@ -108,4 +109,13 @@ unsigned gw__chosen_chunks(struct gw__chosen_plans *chosen, unsigned members)
 {
     const struct gw_plan *plan = gw__chosen_plan(chosen, members);
     return plan ? plan->chunks : members;
+}
+
+uint32_t gw__chosen_event_chunk(struct gw__chosen_plans *chosen,
+                                unsigned members)
+{
+    if (chosen->algo_count == 0)
+        return GW_NONE;
+    const struct gw_plan *plan = gw__chosen_plan(chosen, members);
+    return plan ? plan->chunks : 0;
 }

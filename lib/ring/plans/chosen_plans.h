@@ -41,6 +41,9 @@ const struct gw_plan *gw__chosen_plan(struct gw__chosen_plans *chosen,
                                       unsigned members);
 /* The number of chunks of an op that begins with so many members. */
 unsigned gw__chosen_chunks(struct gw__chosen_plans *chosen, unsigned members);
+/* The `chunk` of GW_EV_EPOCH (gradwire/event.h). */
+uint32_t gw__chosen_event_chunk(struct gw__chosen_plans *chosen,
+                                unsigned members);
 
 /* Makes and checks one algorithm's plan. GW_EINVAL: another collective, or
  * another number of ranks. GW_EPLAN: it is wrong. GW_ENOTSUP: it does not meet
