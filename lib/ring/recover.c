@@ -6,6 +6,7 @@
  */
 #include "recover.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ static uint64_t *start_of(const struct maker *m, unsigned rank, unsigned chunk)
 static unsigned first_in_order(const struct gw__recovery_case *c,
                                unsigned chunk)
 {
+    assert(c->ranks > 0); /* check_shape */
     for (unsigned i = 1; i <= c->initial_count; i++) {
         unsigned node = c->initial_members[(chunk + i) % c->initial_count];
         for (unsigned rank = 0; rank < c->ranks; rank++)

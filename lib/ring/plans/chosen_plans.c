@@ -9,7 +9,6 @@
 
 #include <cluster/registry/report.h>
 
-#include <assert.h>
 #include <gradwire/event.h>
 #include <string.h>
 
@@ -97,8 +96,8 @@ static void search(struct gw__chosen_plans *chosen, unsigned members)
 const struct gw_plan *gw__chosen_plan(struct gw__chosen_plans *chosen,
                                       unsigned members)
 {
-    assert(members <= GW__NODES_MAX);
-    if (!chosen || chosen->algo_count == 0 || members < 2)
+    bool has_any = chosen && chosen->algo_count > 0;
+    if (!has_any || members < 2 || members > GW__NODES_MAX)
         return NULL;
     if (!chosen->searched[members])
         search(chosen, members);
