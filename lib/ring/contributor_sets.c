@@ -13,8 +13,11 @@ void gw__contributor_sets_begin(struct gw__contributor_sets *l, uint64_t op,
 {
     assert(chunks > 0 && chunks <= GW__REPORT_CHUNKS_MAX);
     assert(node < GW__NODES_MAX);
-    *l = (struct gw__contributor_sets){
-        .op = op, .node = node, .chunks = chunks, .target = target};
+    *l = (struct gw__contributor_sets){.op = op,
+                                       .node = node,
+                                       .members = chunks,
+                                       .chunks = chunks,
+                                       .target = target};
     for (unsigned c = 0; c < chunks; c++)
         l->sets[c] = (uint64_t)1 << node;
 }
@@ -103,6 +106,7 @@ void gw__contributor_sets_report(const struct gw__contributor_sets *l,
                                  struct gw__holdings *holdings)
 {
     memset(holdings, 0, sizeof *holdings);
+    holdings->members = l->members;
     holdings->chunks = l->chunks;
     for (unsigned c = 0; c < l->chunks; c++) {
         bool final = gw__contributor_sets_final(l, c);

@@ -31,6 +31,7 @@
 struct gw__contributor_sets {
     uint64_t op;
     unsigned node;
+    unsigned members; /* initial ones of the op, for the report */
     unsigned chunks;
     uint64_t target; /* contributors of the result: nodes as bits */
     bool frozen;
@@ -38,7 +39,8 @@ struct gw__contributor_sets {
 };
 
 /* Each chunk is the node's own input. At most GW__REPORT_CHUNKS_MAX chunks. The
- * node is in the target, or takes no part in the op. */
+ * node is in the target, or takes no part in the op. The op has as many initial
+ * members as chunks, unless the caller sets another number. */
 void gw__contributor_sets_begin(struct gw__contributor_sets *sets, uint64_t op,
                                 unsigned node, unsigned chunks,
                                 uint64_t target);

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-/* A report with another number of chunks is of an op begun before a member was
- * admitted to it: ignore it. */
+/* A report with another number of initial members is of an op begun before a
+ * member was admitted to it: ignore it. */
 static void set_holdings(struct gw__op_entry *entry,
                          const struct gw__report *const *reports)
 {
@@ -22,7 +22,8 @@ static void set_holdings(struct gw__op_entry *entry,
         const struct gw__report *report = reports[entry->nodes[i]];
         const struct gw__holdings *held =
             report ? gw__report_of(report, entry->op) : NULL;
-        if (!held || held->chunks != entry->initial_count)
+        if (!held || held->members != entry->initial_count ||
+            held->chunks != entry->chunks)
             continue;
         entry->holdings[i] = *held;
         entry->held[i] = &entry->holdings[i];
@@ -39,12 +40,11 @@ static void decided(struct gw__op_table *ops,
     entry->initial_count = decision->initial_count;
     for (unsigned i = 0; i < decision->initial_count; i++)
         entry->initial_members[i] = decision->initial_members[i];
+    entry->chunks = gw__chosen_chunks(ops->chosen, entry->initial_count);
     gw__op_table_participants(&ops->view, entry);
     set_holdings(entry, reports);
-    if (entry->begun && entry->sets.chunks != entry->initial_count)
-        gw__contributor_sets_begin(&entry->sets, entry->op, ops->node,
-                                   entry->initial_count,
-                                   decision->contributors);
+    if (entry->begun && entry->sets.members != entry->initial_count)
+        gw__op_table_begin_sets(ops, entry, decision->contributors);
     entry->task_left = entry->begun;
 }
 

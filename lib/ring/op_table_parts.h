@@ -15,5 +15,9 @@ struct gw__op_entry *gw__op_table_open(struct gw__op_table *ops, uint64_t op);
 /* Sets the members that take part in the entry's op; returns them as bits. */
 uint64_t gw__op_table_participants(const struct gw__view *view,
                                    struct gw__op_entry *entry);
+/* Begins the contributor sets of an entry with its initial members and chunks.
+ */
+void gw__op_table_begin_sets(const struct gw__op_table *ops,
+                             struct gw__op_entry *entry, uint64_t target);
 
 #endif

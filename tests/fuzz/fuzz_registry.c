@@ -38,7 +38,7 @@ static void draw_report(struct gw__reader *r, struct gw__report *report)
     report->low_watermark = gw__get_u8(r) % 4;
     report->op_count = gw__get_u8(r) % 3;
     for (unsigned i = 0; i < report->op_count; i++) {
-        report->ops[i].chunks = 1 + gw__get_u8(r) % 2;
+        report->ops[i].chunks = report->ops[i].members = 1 + gw__get_u8(r) % 2;
         report->ops[i].sets[0] = 1 + gw__get_u8(r);
         report->ops[i].sets[1] = 1 + gw__get_u8(r);
         report->ops[i].finals[0] =

@@ -242,6 +242,7 @@ void fronts_report(unsigned node, uint64_t op)
                             .flush = {.epoch = fronts_registry(0)->view.epoch}};
     c.flush.report.low_watermark = op;
     c.flush.report.op_count = 1;
-    c.flush.report.ops[0].chunks = fronts_registry(0)->flush.before_count;
+    c.flush.report.ops[0].chunks = c.flush.report.ops[0].members =
+        fronts_registry(0)->flush.before_count;
     fronts_append(&c);
 }

@@ -118,7 +118,7 @@ enum gw_err pair_report(unsigned node, uint64_t op, uint64_t set0,
     struct gw__holdings *held = &c.flush.report.ops[0];
     c.flush.report.low_watermark = op;
     c.flush.report.op_count = 1;
-    held->chunks = pair.first->flush.before_count;
+    held->chunks = held->members = pair.first->flush.before_count;
     for (unsigned i = 0; i < held->chunks; i++) {
         held->sets[i] = i == 0 ? set0 : set1;
         held->finals[0] |= (finals >> (i > 0) & 1) << i;

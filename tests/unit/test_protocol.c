@@ -106,6 +106,7 @@ START_TEST(a_report_is_passed_on_whole)
     in.report.low_watermark = 4;
     in.report.op_count = GW__REPORT_OPS_MAX;
     for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++) {
+        in.report.ops[i].members = 5;
         in.report.ops[i].chunks = GW__REPORT_CHUNKS_MAX;
         in.report.ops[i].sets[77] = 3;
         in.report.ops[i].finals[1] = UINT64_C(1) << 13;
@@ -116,6 +117,7 @@ START_TEST(a_report_is_passed_on_whole)
     ck_assert_uint_eq(out.flush_epoch, 9);
     ck_assert_uint_eq(out.node, 63);
     ck_assert_uint_eq(out.report.low_watermark, 4);
+    ck_assert_uint_eq(out.report.ops[1].members, 5);
     ck_assert_uint_eq(out.report.ops[1].sets[77], 3);
     ck_assert(gw__holdings_final(&out.report.ops[1], 77));
     data[9] = GW__NODES_MAX;

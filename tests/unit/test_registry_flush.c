@@ -55,7 +55,7 @@ START_TEST(who_did_not_take_part_is_not_counted)
 {
     struct gw__report reports[2] = {{.low_watermark = 7, .op_count = 1},
                                     {.low_watermark = 7, .op_count = 0}};
-    reports[0].ops[0].chunks = 1;
+    reports[0].ops[0].chunks = reports[0].ops[0].members = 1;
     struct gw__survivor survivors[2] = {{3, 0, &reports[0]},
                                         {5, 8, &reports[1]}};
     struct gw__decision d = {.epoch = 4, .op = 7, .initial_count = 1}, e = d;
@@ -137,8 +137,8 @@ static void report_one_chunk(unsigned node, uint64_t op, uint64_t set)
                             .flush = {.epoch = pair.first->view.epoch}};
     c.flush.report.low_watermark = op;
     c.flush.report.op_count = 1;
-    c.flush.report.ops[0] =
-        (struct gw__holdings){.chunks = 1, .sets = {set}, .finals = {1}};
+    c.flush.report.ops[0] = (struct gw__holdings){
+        .members = 1, .chunks = 1, .sets = {set}, .finals = {1}};
     ck_assert_int_eq(pair_apply(c), GW_OK);
 }
 
@@ -218,13 +218,13 @@ START_TEST(initial_members_stay_through_further_flushes)
                               .flush = {.epoch = pair.first->view.epoch}};
     two.flush.report.low_watermark = 4;
     two.flush.report.op_count = 2;
-    two.flush.report.ops[0] =
-        (struct gw__holdings){.chunks = 4, .sets = {7, 7}, .finals = {3}};
-    two.flush.report.ops[1] = (struct gw__holdings){.chunks = 3};
+    two.flush.report.ops[0] = (struct gw__holdings){
+        .members = 4, .chunks = 4, .sets = {7, 7}, .finals = {3}};
+    two.flush.report.ops[1] = (struct gw__holdings){.members = 3, .chunks = 3};
     pair_apply(two);
     two.who = pair_process(2, 0);
     two.flush.report.ops[0] = (struct gw__holdings){
-        .chunks = 4, .sets = {0, 0, 7, 7}, .finals = {12}};
+        .members = 4, .chunks = 4, .sets = {0, 0, 7, 7}, .finals = {12}};
     pair_apply(two);
     ck_assert_int_eq(decision(4)->fate, GW__FORWARD);
     ck_assert_uint_eq(decision(4)->contributors, 7);

@@ -131,7 +131,8 @@ static struct gw__command full(enum gw__command_kind kind)
         c.flush.report.op_count = GW__REPORT_OPS_MAX;
         for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++)
             c.flush.report.ops[i] =
-                (struct gw__holdings){.chunks = GW__REPORT_CHUNKS_MAX,
+                (struct gw__holdings){.members = GW__NODES_MAX,
+                                      .chunks = GW__REPORT_CHUNKS_MAX,
                                       .sets = {[3] = 9},
                                       .finals = {8}};
         break;
@@ -197,7 +198,7 @@ static void fill_report(struct gw_rng *rng, struct gw__report *report)
     report->op_count = (unsigned)gw_rng_below(rng, 3);
     for (unsigned i = 0; i < report->op_count; i++) {
         struct gw__holdings *h = &report->ops[i];
-        h->chunks = 2;
+        h->chunks = h->members = 2;
         h->sets[0] = 1 + gw_rng_below(rng, 15);
         h->sets[1] = 15;
         h->finals[0] = gw_rng_below(rng, 4);

@@ -290,10 +290,24 @@ static void put_counts(const struct run *run, const struct progress_of *p,
     put(status, "recoveries_count", run->recovery_count);
 }
 
+/* The plan of undisturbed ops in the present view, as a member reports it. */
+static void put_algo(const struct run *run, json_t *status)
+{
+    const struct gw__view *view = &run->update.view;
+    unsigned first = view->ring_count ? view->ring[0].node : 0;
+    if (!run->options.algos || first >= RUN_RANKS_MAX ||
+        !run->workers[first].has_status)
+        return;
+    const char *algo = run->workers[first].status.ring.algo;
+    json_object_set_new(status, "algo",
+                        json_string_nocheck(*algo ? algo : "built-in"));
+}
+
 /* Adds the part of a ring. */
 static void put_ring(struct run *run, json_t *status)
 {
     const struct tally *most = &run->most;
+    put_algo(run, status);
     put(status, "samples_lost", most->samples_lost);
     put(status, "samples_doubled", most->samples_doubled);
     put(status, "ops_forward", most->forward);

@@ -81,8 +81,28 @@ static void groups(const struct simcluster_request *request,
             (struct simcluster_group){'c', members + 1, request->raft ? 3 : 1};
 }
 
+/* The simulated members have room for plans of this size. */
+static enum gw_err choose_plans(struct simcluster *w,
+                                const struct simcluster_request *request,
+                                struct gw_error *why)
+{
+    gw__chosen_plans_init(&w->chosen, request->algos, request->algo_count);
+    for (unsigned members = 2; members <= MEMBERS_MOST; members++) {
+        const struct gw_plan *plan = gw__chosen_plan(&w->chosen, members);
+        if (plan && plan->transfer_count > TRANSFERS_MOST)
+            return gw_fail(why, GW_ENOTSUP,
+                           "--algo: plan %s has %zu transfers for %u members; "
+                           "the simulation supports at most %d",
+                           plan->algo, plan->transfer_count, members,
+                           TRANSFERS_MOST);
+    }
+    return GW_OK;
+}
+
 static void close_ring(void *simcluster)
 {
+    struct simcluster *w = simcluster;
+    gw__chosen_plans_fini(&w->chosen);
     simcluster_close(simcluster);
     free(simcluster);
 }
@@ -97,7 +117,8 @@ static enum gw_err open_ring(const struct simcluster_request *request,
     if (!w)
         return gw_fail(why, GW_ENOMEM, "a ring");
     simcluster_open(w);
-    if (request->raft && rafts_open(&w->consensus.rafts, why)) {
+    if (choose_plans(w, request, why) ||
+        (request->raft && rafts_open(&w->consensus.rafts, why))) {
         close_ring(w);
         return why->code;
     }

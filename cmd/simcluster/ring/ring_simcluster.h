@@ -42,7 +42,7 @@ enum {
     OPS_MOST = 1024,
     COMPLETIONS_MOST = 64, /* of an op, by all members */
     PLANS_MOST = 4096,
-    TRANSFERS_MOST = 128
+    TRANSFERS_MOST = 256 /* of a plan */
 };
 
 /* ---- the cluster ---- */
@@ -113,6 +113,7 @@ struct simcluster_params {
 struct simcluster {
     struct sim_consensus consensus; /* the controllers' decisions */
     struct simcluster_params params;
+    struct gw__chosen_plans chosen; /* of all members */
     bool any_epoch; /* op tables omit their check of the epoch */
     uint64_t seed;
     struct chance chance;
@@ -274,7 +275,7 @@ struct run {
                         never */
     struct sending sends[TRANSFERS_MOST];
     struct receiving receives[TRANSFERS_MOST];
-    struct amount values[GW__NODES_MAX]; /* [chunk] */
+    struct amount values[GW__REPORT_CHUNKS_MAX]; /* [chunk] */
 };
 
 /* ---- joiner.c ---- */

@@ -18,7 +18,18 @@ static const struct gw__holdings *held_by(const struct question *q, unsigned i)
         return NULL;
     const struct gw__holdings *h =
         gw__report_of(q->survivors[i].report, q->about->op);
-    return h && h->chunks == q->about->initial_count ? h : NULL;
+    return h && h->members == q->about->initial_count ? h : NULL;
+}
+
+/* The chunks of the op, which all survivors cut alike; 0: none has begun it. */
+static unsigned chunk_count(const struct question *q)
+{
+    for (unsigned i = 0; i < q->count; i++) {
+        const struct gw__holdings *h = held_by(q, i);
+        if (h)
+            return h->chunks;
+    }
+    return 0;
 }
 
 /* The set of a surviving final copy of the chunk: `wanted`, or any if `wanted`
@@ -39,7 +50,7 @@ static uint64_t final_set(const struct question *q, unsigned chunk,
 /* The set for which every chunk has a final copy, or 0. */
 static uint64_t complete_set(const struct question *q)
 {
-    unsigned chunks = q->about->initial_count;
+    unsigned chunks = chunk_count(q);
     uint64_t set = chunks ? final_set(q, 0, q->about->contributors) : 0;
     for (unsigned c = 1; set && c < chunks; c++)
         set = final_set(q, c, set);

@@ -20,6 +20,7 @@ bool gw__holdings_final(const struct gw__holdings *holdings, unsigned chunk)
 
 static void put_holdings(struct gw__writer *w, const struct gw__holdings *h)
 {
+    gw__put_u8(w, h->members);
     gw__put_u16(w, h->chunks);
     for (unsigned c = 0; c < h->chunks; c++)
         gw__put_u64(w, h->sets[c]);
@@ -37,6 +38,7 @@ void gw__put_report(struct gw__writer *w, const struct gw__report *report)
 
 static void get_holdings(struct gw__reader *r, struct gw__holdings *h)
 {
+    h->members = gw__get_u8_below(r, GW__NODES_MAX + 1);
     h->chunks = gw__get_u16_below(r, GW__REPORT_CHUNKS_MAX + 1);
     gw__reader_demand(r, h->chunks > 0);
     for (unsigned c = 0; c < h->chunks; c++)

@@ -24,6 +24,9 @@ enum { GW__REPORT_OPS_MAX = 2, GW__REPORT_CHUNKS_MAX = 128 };
 /* The best partial sum of each chunk of one op. A set of 0 means none: there is
  * only the sender's own input, or not even that yet. */
 struct gw__holdings {
+    /* The initial members of the op, as its sender began it: of another number
+     * than the op's, it began the op in an outdated view. */
+    unsigned members;
     unsigned chunks;
     uint64_t sets[GW__REPORT_CHUNKS_MAX];
     uint64_t finals[GW__REPORT_CHUNKS_MAX / 64]; /* bit c: chunk c is final */
