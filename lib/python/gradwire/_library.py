@@ -83,6 +83,7 @@ gw_ring_status node:unsigned member:bool parked:bool gone:bool epoch:u64
     chunks_spread:u64 chunks_kept:u64 chunks_fresh:u64 chunks_redone:u64
     chunks:gw_ring_chunks[8] recoveries:u64 last:gw_ring_times lost:u64
     doubled:u64 held:unsigned joined_stall_ns:u64 digest:u64 text:char[200]
+    algo:char[40]
 gw_ps_config node:unsigned endpoint:text token:u64 controller_count:unsigned
     controllers:unsigned[7] controller_endpoints:text[7] wire:text
     interface:text key_file:text insecure:bool connect_ms:unsigned
