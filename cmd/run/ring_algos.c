@@ -9,7 +9,6 @@
 #include "common/plan/plan_plugin.h"
 
 #include <limits.h>
-#include <ring/plans/chosen_plans.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +60,7 @@ enum gw_err ring_algos_open(const char *list, struct ring_algos *algos,
                             struct gw_error *why)
 {
     enum gw_err err = GW_OK;
-    *algos = (struct ring_algos){.count = 0};
+    memset(algos, 0, sizeof *algos);
     char *copy = strdup(list), *left = copy;
     if (!copy)
         return gw_fail(why, GW_ENOMEM, "--algo");
@@ -75,10 +74,22 @@ enum gw_err ring_algos_open(const char *list, struct ring_algos *algos,
             err = plan_algo(GW_ALLREDUCE, word, 0,
                             &algos->algos[algos->count++], why);
     free(copy);
+    gw__chosen_plans_init(&algos->chosen, algos->algos, algos->count);
     return err;
 }
 
+void ring_algos_close(struct ring_algos *algos)
+{
+    gw__chosen_plans_fini(&algos->chosen);
+}
+
 /* ---- the plans ---- */
+
+const char *ring_algos_name(struct ring_algos *algos, unsigned members)
+{
+    const struct gw_plan *plan = gw__chosen_plan(&algos->chosen, members);
+    return plan ? plan->algo : NULL;
+}
 
 /* A file with a fixed number of ranks must be right, even if the ring has
  * another number of members at first. */

@@ -8,7 +8,7 @@
 #ifndef RING_ALGOS_H
 #define RING_ALGOS_H
 
-#include <gradwire/plan.h>
+#include <ring/plans/chosen_plans.h>
 
 enum { RING_ALGOS_MAX = 8, RING_ALGOS_BYTES = 4096 };
 
@@ -20,6 +20,7 @@ enum { RING_ALGOS_MAX = 8, RING_ALGOS_BYTES = 4096 };
 struct ring_algos {
     const struct gw_algo *algos[RING_ALGOS_MAX]; /* kept by cmd/common/plan */
     unsigned count;
+    struct gw__chosen_plans chosen; /* see ring_algos_name */
 };
 
 /* From the words of --algo to the list: splits at commas (a file may have one
@@ -31,10 +32,16 @@ GW_MUST_CHECK enum gw_err ring_algos_list(const char *words, char *list,
 GW_MUST_CHECK enum gw_err ring_algos_open(const char *list,
                                           struct ring_algos *algos,
                                           struct gw_error *why);
-/* Can a ring of so many members begin with them? 0: any number. Errors as gw__chosen_plan_make:
- * a plan that no elastic ring can run, or none for so many members. */
+/* Can a ring of so many members begin with them? 0: any number. Errors as
+ * gw__chosen_plan_make: a plan that no elastic ring can run, or none for so many
+ * members. */
 GW_MUST_CHECK enum gw_err ring_algos_check(const struct ring_algos *algos,
                                            unsigned members,
                                            struct gw_error *why);
+
+void ring_algos_close(struct ring_algos *algos);
+/* The name of the algorithm that so many members use, by the rule that they
+ * use themselves; NULL: the built-in plan. */
+const char *ring_algos_name(struct ring_algos *algos, unsigned members);
 
 #endif

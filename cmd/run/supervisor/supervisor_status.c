@@ -290,17 +290,15 @@ static void put_counts(const struct run *run, const struct progress_of *p,
     put(status, "recoveries_count", run->recovery_count);
 }
 
-/* The plan of undisturbed ops in the present view, as a member reports it. */
-static void put_algo(const struct run *run, json_t *status)
+/* The plan of undisturbed ops in the present view. */
+static void put_algo(struct run *run, json_t *status)
 {
-    const struct gw__view *view = &run->update.view;
-    unsigned first = view->ring_count ? view->ring[0].node : 0;
-    if (!run->options.algos || first >= RUN_RANKS_MAX ||
-        !run->workers[first].has_status)
+    if (run->algos.count == 0)
         return;
-    const char *algo = run->workers[first].status.ring.algo;
+    const char *algo =
+        ring_algos_name(&run->algos, run->update.view.ring_count);
     json_object_set_new(status, "algo",
-                        json_string_nocheck(*algo ? algo : "built-in"));
+                        json_string_nocheck(algo ? algo : "built-in"));
 }
 
 /* Adds the part of a ring. */
