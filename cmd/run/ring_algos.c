@@ -78,11 +78,6 @@ enum gw_err ring_algos_open(const char *list, struct ring_algos *algos,
     return err;
 }
 
-void ring_algos_close(struct ring_algos *algos)
-{
-    gw__chosen_plans_fini(&algos->chosen);
-}
-
 /* ---- the plans ---- */
 
 const char *ring_algos_name(struct ring_algos *algos, unsigned members)

@@ -20,7 +20,8 @@ enum { RING_ALGOS_MAX = 8, RING_ALGOS_BYTES = 4096 };
 struct ring_algos {
     const struct gw_algo *algos[RING_ALGOS_MAX]; /* kept by cmd/common/plan */
     unsigned count;
-    struct gw__chosen_plans chosen; /* see ring_algos_name */
+    struct gw__chosen_plans
+        chosen; /* of ring_algos_name; until the process ends */
 };
 
 /* From the words of --algo to the list: splits at commas (a file may have one
@@ -39,7 +40,6 @@ GW_MUST_CHECK enum gw_err ring_algos_check(const struct ring_algos *algos,
                                            unsigned members,
                                            struct gw_error *why);
 
-void ring_algos_close(struct ring_algos *algos);
 /* The name of the algorithm that so many members use, by the rule that they
  * use themselves; NULL: the built-in plan. */
 const char *ring_algos_name(struct ring_algos *algos, unsigned members);
