@@ -65,6 +65,18 @@ static void of_recovery(const struct gw_event *e, char *out, size_t room)
                  e->op, e->chunk, e->rank, e->value == 0 ? "kept" : "redone");
 }
 
+static void of_view(const struct gw_event *e, char *out, size_t room)
+{
+    char plan[40] = "";
+    if (e->chunk == 0)
+        snprintf(plan, sizeof plan, ", built-in plan");
+    else if (e->chunk != GW_NONE)
+        snprintf(plan, sizeof plan, ", given plan, %" PRIu32 " chunk%s",
+                 e->chunk, e->chunk == 1 ? "" : "s");
+    snprintf(out, room, "epoch %" PRIu32 ": %" PRId64 " members%s", e->epoch,
+             e->value, plan);
+}
+
 static void of_servers(const struct gw_event *e, char *out, size_t room)
 {
     static const char *const roles[] = {"no longer has", "is the primary of",
@@ -198,8 +210,7 @@ void gw_event_text(const struct gw_event *e, char *out, size_t room)
                  membership(e->value));
         return;
     case GW_EV_EPOCH:
-        snprintf(out, room, "epoch %" PRIu32 ": %" PRId64 " members", e->epoch,
-                 e->value);
+        of_view(e, out, room);
         return;
     case GW_EV_DECISION:
     case GW_EV_RECOVERY:

@@ -139,6 +139,14 @@ struct gw_nodes gw__op_table_participants(const struct gw__view *view,
     return nodes;
 }
 
+void gw__op_table_begin_sets(const struct gw__op_table *ops,
+                             struct gw__op_entry *entry,
+                             const struct gw_nodes *target)
+{
+    gw__contributor_sets_begin(&entry->sets, entry->op, ops->node,
+                               entry->chunks, target);
+}
+
 static void begin_fresh(struct gw__op_table *ops, struct gw__op_entry *entry)
 {
     uint16_t places[GW__NODES_MAX];
@@ -149,8 +157,8 @@ static void begin_fresh(struct gw__op_table *ops, struct gw__op_entry *entry)
                                            entry->op, places);
     for (unsigned i = 0; i < entry->initial_count; i++)
         entry->initial_members[i] = places[i];
-    gw__contributor_sets_begin(&entry->sets, entry->op, ops->node, entry->ranks,
-                               &nodes);
+    entry->chunks = gw__chosen_chunks(ops->chosen, entry->initial_count);
+    gw__op_table_begin_sets(ops, entry, &nodes);
 }
 
 void gw__op_table_begin(struct gw__op_table *ops)
@@ -158,9 +166,7 @@ void gw__op_table_begin(struct gw__op_table *ops)
     struct gw__op_entry *entry = gw__op_table_open(ops, ops->next_op);
     assert(!ops->frozen && !entry->begun);
     if (entry->decided)
-        gw__contributor_sets_begin(&entry->sets, entry->op, ops->node,
-                                   entry->initial_count,
-                                   &entry->decision.contributors);
+        gw__op_table_begin_sets(ops, entry, &entry->decision.contributors);
     else
         begin_fresh(ops, entry);
     entry->begun = entry->task_left = true;
@@ -176,11 +182,14 @@ static struct gw__recovery_task task_of(const struct gw__op_table *ops,
         .plan = {.ranks = entry->ranks,
                  .nodes = entry->nodes,
                  .held = entry->held,
-                 .chunks = entry->initial_count,
+                 .chunks = entry->chunks,
                  .target = entry->decided ? entry->decision.contributors
                                           : entry->sets.target,
                  .initial_count = entry->initial_count,
-                 .initial_members = entry->initial_members},
+                 .initial_members = entry->initial_members,
+                 .chosen = entry->decided
+                               ? NULL
+                               : gw__chosen_plan(ops->chosen, entry->ranks)},
         .rank = -1};
     for (unsigned i = 0; i < entry->ranks; i++)
         if (entry->nodes[i] == ops->node)

@@ -35,6 +35,7 @@
 
 #include <cluster/registry/decide.h>
 #include <cluster/registry/view.h>
+#include <ring/plans/chosen_plans.h>
 
 enum { GW__OP_TABLE_OPS = 2 };
 
@@ -57,6 +58,7 @@ struct gw__op_entry {
     struct gw__decision decision; /* with `decided` */
     unsigned initial_count;
     unsigned initial_members[GW__NODES_MAX];
+    unsigned chunks; /* determined by initial_count */
     /* Of the task. */
     unsigned ranks;
     unsigned nodes[GW__NODES_MAX];
@@ -71,6 +73,8 @@ struct gw__op_table {
     /* Skips the check of gw__op_table_accepts. Only the simulator sets this
      * (cmd/simcluster), to show why the check is needed. */
     bool any_epoch;
+    /* The plans of undisturbed ops; NULL: built-in ones. Not owned. */
+    struct gw__chosen_plans *chosen;
     /* Ring epoch of the newest complete op that was begun without a decision;
      * 0: none. */
     uint64_t completed_epoch;

@@ -24,7 +24,7 @@ static void set_holdings(struct gw__op_entry *entry,
         const struct gw__report *report = reports[entry->nodes[i]];
         const struct gw__holdings *held =
             report ? gw__report_of(report, entry->op) : NULL;
-        if (!held || !gw__holdings_match(held, &places, places.count))
+        if (!held || !gw__holdings_match(held, &places, entry->chunks))
             continue;
         entry->holdings[i] = *held;
         entry->held[i] = &entry->holdings[i];
@@ -36,17 +36,17 @@ static void decided(struct gw__op_table *ops,
                     const struct gw__report *const *reports)
 {
     struct gw__op_entry *entry = gw__op_table_open(ops, decision->op);
+    bool is_other = entry->initial_count != decision->initial_count;
     entry->decided = true;
     entry->decision = *decision;
     entry->initial_count = decision->initial_count;
     for (unsigned i = 0; i < decision->initial_count; i++)
         entry->initial_members[i] = decision->initial_members[i];
+    entry->chunks = gw__chosen_chunks(ops->chosen, entry->initial_count);
     gw__op_table_participants(&ops->view, entry);
     set_holdings(entry, reports);
-    if (entry->begun && entry->sets.chunks != entry->initial_count)
-        gw__contributor_sets_begin(&entry->sets, entry->op, ops->node,
-                                   entry->initial_count,
-                                   &decision->contributors);
+    if (entry->begun && is_other)
+        gw__op_table_begin_sets(ops, entry, &decision->contributors);
     entry->task_left = entry->begun;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "recover.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,7 @@ static struct gw_nodes *start_of(const struct maker *m, unsigned rank,
 static unsigned first_in_order(const struct gw__recovery_case *c,
                                unsigned chunk)
 {
+    assert(c->ranks > 0); /* check_shape */
     for (unsigned i = 1; i <= c->initial_count; i++) {
         unsigned node = c->initial_members[(chunk + i) % c->initial_count];
         for (unsigned rank = 0; rank < c->ranks; rank++)
@@ -196,6 +198,26 @@ static void emit(const struct maker *m, struct gw_builder *b)
     }
 }
 
+/* ---- an undisturbed op with a plan of its own ---- */
+
+static void start_with_inputs(const struct maker *m)
+{
+    for (unsigned rank = 0; rank < m->c->ranks; rank++)
+        for (unsigned chunk = 0; chunk < m->c->chunks; chunk++)
+            *start_of(m, rank, chunk) = gw__nodes_only(m->c->nodes[rank]);
+    m->recovery->chunks_fresh = m->c->chunks;
+}
+
+static void copy_chosen(const struct gw_plan *plan, struct gw_builder *b)
+{
+    gw_builder_name(b, plan->algo);
+    for (unsigned s = 0; s < plan->steps; s++) {
+        gw_builder_step(b);
+        for (size_t t = plan->step_begin[s]; t < plan->step_begin[s + 1]; t++)
+            gw_builder_transfer(b, &plan->transfers[t]);
+    }
+}
+
 /* ---- the case ---- */
 
 static enum gw_err check_shape(const struct gw__recovery_case *c,
@@ -210,6 +232,13 @@ static enum gw_err check_shape(const struct gw__recovery_case *c,
     if (c->chunks == 0 || c->chunks > GW__REPORT_CHUNKS_MAX)
         return gw_fail(why, GW_EINVAL, "a recovery of %u chunks is impossible",
                        c->chunks);
+    if (c->chosen &&
+        (c->chosen->ranks != c->ranks || c->chosen->chunks != c->chunks))
+        return gw_fail(why, GW_EINVAL,
+                       "plan %s has %u ranks and %u chunks, the op has %u and "
+                       "%u",
+                       c->chosen->algo, c->chosen->ranks, c->chosen->chunks,
+                       c->ranks, c->chunks);
     for (unsigned i = 0; c->held && i < c->ranks; i++)
         if (c->held[i] && !gw__holdings_match(c->held[i], &places, c->chunks))
             return gw_fail(why, GW_EMISMATCH,
@@ -252,17 +281,26 @@ static enum gw_err check_target(const struct maker *m, struct gw_error *why)
     return GW_OK;
 }
 
+static void make_routes(const struct maker *m, struct gw_builder *b)
+{
+    for (unsigned chunk = 0; chunk < m->c->chunks; chunk++)
+        choose_route(m, chunk);
+    emit(m, b);
+}
+
 static enum gw_err make_plan(const struct maker *m, struct gw_error *why)
 {
     const struct gw__recovery_case *c = m->c;
     struct gw_builder *b;
-    for (unsigned chunk = 0; chunk < c->chunks; chunk++)
-        choose_route(m, chunk);
     enum gw_err err =
         gw_builder_new(GW_ALLREDUCE, c->ranks, c->chunks, 0, &b, why);
     if (err)
         return err;
-    emit(m, b);
+    if (c->chosen) {
+        start_with_inputs(m);
+        copy_chosen(c->chosen, b);
+    } else
+        make_routes(m, b);
     return gw_builder_finish(&b, &m->recovery->plan, why);
 }
 

@@ -50,6 +50,9 @@ struct gw__recovery_case {
      * member c % origin_count owns chunk c. */
     unsigned initial_count;
     const unsigned *initial_members;
+    /* Of an undisturbed op: this plan instead of the ring (chosen_plans.h);
+     * NULL: the ring. */
+    const struct gw_plan *chosen;
 };
 
 struct gw__recovery {

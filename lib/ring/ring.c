@@ -79,6 +79,7 @@ static enum gw_err init(struct gw_ring *ring,
     const struct gw__session_config session = session_config(ring, config);
     gw__state_lock_init(&ring->state_lock);
     gw__events_init(&ring->events, config->events);
+    gw__chosen_plans_init(&ring->chosen, config->algos, config->algo_count);
     ring->joining = true;
     ring->fetch.server_op = UINT64_MAX;
     ring->report.waits_for = GW__WAITS_FOR_NONE;
@@ -105,6 +106,7 @@ void gw_ring_destroy(struct gw_ring **made)
     for (unsigned i = 0; i < GW__RING_SNAPSHOTS; i++)
         free(ring->snapshots[i].data);
     free(ring->fetch.data);
+    gw__chosen_plans_fini(&ring->chosen);
     gw__events_fini(&ring->events);
     pthread_mutex_destroy(&ring->state_lock);
     gw__session_fini(&ring->session);

@@ -120,6 +120,7 @@ static void members(struct gw_ring *ring, const struct gw__view *view)
         event_of(ring, GW_EV_EPOCH, (int64_t)view->ring_count);
     event.rank = GW_NONE;
     event.epoch = (uint32_t)view->epoch;
+    event.chunk = gw__chosen_event_chunk(&ring->chosen, view->ring_count);
     emit(ring, &event);
 }
 

@@ -21,6 +21,7 @@ static void open_op_table(struct gw_ring *ring, const struct gw__view *view)
     if (ring->member || rank < 0)
         return;
     gw__op_table_init(&ring->ops, ring->session.node, view->ring[rank].from_op);
+    ring->ops.chosen = &ring->chosen;
     ring->member = true;
     gw__failpoint(GW__AT_COPY_ADMITTED);
 }

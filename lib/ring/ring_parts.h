@@ -92,7 +92,8 @@ struct gw__shared_sink {
 
 struct gw_ring {
     struct gw_ring_config config;
-    struct gw__session session; /* its lock is `lock` */
+    struct gw__session session;     /* its lock is `lock` */
+    struct gw__chosen_plans chosen; /* under `lock` */
     struct gw__shared_sink events;
 
     /* While true, the main thread must not move data or wait for peers: the

@@ -50,9 +50,10 @@ static enum gw_err spread_out(const struct gw_plan *plan, size_t count,
         gw_builder_step(b);
         for (size_t t = plan->step_begin[s];
              t < plan->step_begin[s + 1] && t < count; t++) {
-            const struct gw_transfer *x = &plan->transfers[t];
-            gw_builder_add(b, ranks[x->src], ranks[x->dst], x->chunk,
-                           (enum gw_action)x->action);
+            struct gw_transfer x = plan->transfers[t];
+            x.src = (uint16_t)ranks[x.src];
+            x.dst = (uint16_t)ranks[x.dst];
+            gw_builder_transfer(b, &x);
         }
     }
     return gw_builder_finish(&b, made, why);

@@ -57,6 +57,13 @@ static const char *phase_of(const struct gw_ring *ring)
     return ring->joining ? "join" : gw__phase_name(ring->report.phase);
 }
 
+static void describe_plan(struct gw_ring *ring, struct gw_ring_status *status)
+{
+    const struct gw_plan *plan =
+        gw__chosen_plan(&ring->chosen, ring->known.ring_count);
+    snprintf(status->algo, sizeof status->algo, "%s", plan ? plan->algo : "");
+}
+
 static void describe_view(const struct gw__view *view, unsigned node,
                           struct gw_ring_status *status)
 {
@@ -73,6 +80,7 @@ void gw_ring_status(struct gw_ring *ring, struct gw_ring_status *status)
     gw__session_lock(&ring->session);
     *status = ring->status;
     describe_view(&ring->known, ring->session.node, status);
+    describe_plan(ring, status);
     status->node = ring->session.node;
     status->member = ring->member && !ring->session.gone;
     status->parked = ring->session.parked;

@@ -105,12 +105,12 @@ END_TEST
 
 static void expect_same(const struct gw__holdings *holdings,
                         const struct gw__places *places,
-                        const struct gw__held_chunk *held)
+                        const struct gw__held_chunk *held, unsigned chunks)
 {
     static struct gw_nodes sets[GW__REPORT_CHUNKS_MAX];
-    ck_assert(gw__holdings_match(holdings, places, places->count));
+    ck_assert(gw__holdings_match(holdings, places, chunks));
     gw__holdings_unpack(holdings, places, sets);
-    for (unsigned c = 0; c < places->count; c++) {
+    for (unsigned c = 0; c < chunks; c++) {
         struct gw__held_chunk one = gw__holdings_of(holdings, places, c);
         ck_assert(gw__nodes_equal(one.set, held[c].set));
         ck_assert(gw__nodes_equal(sets[c], held[c].set));
@@ -133,9 +133,10 @@ static void expect_journey(const struct gw__holdings *holdings)
 /* A member in the middle of an op, in which `dead` places (every 20th) do not
  * take part: its partial sums begin after the chunk's own place. */
 static void hold_partials(const struct gw__places *places, unsigned self,
-                          unsigned dead, struct gw__held_chunk *held)
+                          unsigned dead, struct gw__held_chunk *held,
+                          unsigned chunks)
 {
-    for (unsigned c = 0; c < places->count; c++) {
+    for (unsigned c = 0; c < chunks; c++) {
         held[c] = (struct gw__held_chunk){.final = false};
         for (unsigned i = 1; i <= places->count; i++) {
             unsigned place = (c + i) % places->count;
@@ -163,16 +164,31 @@ START_TEST(partial_sums_of_a_large_ring_are_small)
     struct gw__places places = large_ring(GW_RING_MEMBERS_MAX, nodes);
     struct gw__holdings holdings;
     size_t without;
-    hold_partials(&places, 100, 0, held);
+    hold_partials(&places, 100, 0, held, places.count);
     gw__holdings_pack(&holdings, &places, held, places.count);
-    expect_same(&holdings, &places, held);
+    expect_same(&holdings, &places, held, places.count);
     expect_journey(&holdings);
     without = holdings.bytes;
     ck_assert_uint_le(without, 14); /* at most two segments of an arc */
-    hold_partials(&places, 100, 2, held);
+    hold_partials(&places, 100, 2, held, places.count);
     gw__holdings_pack(&holdings, &places, held, places.count);
-    expect_same(&holdings, &places, held);
+    expect_same(&holdings, &places, held, places.count);
     ck_assert_uint_le(holdings.bytes, 12 * without);
+}
+END_TEST
+
+/* As in a plan of the user. */
+START_TEST(there_may_be_more_chunks_than_members)
+{
+    static struct gw__held_chunk held[GW__REPORT_CHUNKS_MAX];
+    unsigned nodes[GW__NODES_MAX], chunks = GW__REPORT_CHUNKS_MAX;
+    struct gw__places places = large_ring(100, nodes);
+    struct gw__holdings holdings;
+    hold_partials(&places, 30, 1, held, chunks);
+    gw__holdings_pack(&holdings, &places, held, chunks);
+    expect_same(&holdings, &places, held, chunks);
+    expect_journey(&holdings);
+    ck_assert(!gw__holdings_match(&holdings, &places, places.count));
 }
 END_TEST
 
@@ -189,7 +205,7 @@ START_TEST(final_copies_always_fit)
     for (unsigned c = 0; c < places.count; c++)
         held[c] = (struct gw__held_chunk){target, true};
     gw__holdings_pack(&holdings, &places, held, places.count);
-    expect_same(&holdings, &places, held);
+    expect_same(&holdings, &places, held, places.count);
     expect_journey(&holdings);
     ck_assert_uint_le(holdings.bytes, 3 + GW_RING_MEMBERS_MAX / 8);
 }
@@ -198,13 +214,14 @@ END_TEST
 START_TEST(holdings_of_any_sets_are_the_same_or_none)
 {
     static struct gw__held_chunk held[GW__REPORT_CHUNKS_MAX];
-    unsigned nodes[GW__NODES_MAX], count;
+    unsigned nodes[GW__NODES_MAX], count, chunks;
     struct gw__holdings holdings;
     struct gw_rng rng;
     gw_rng_seed(&rng, (uint64_t)_i);
     count = 1 + (unsigned)gw_rng_below(&rng, _i % 2 ? 8 : 60);
+    chunks = _i % 2 ? 1 + (unsigned)gw_rng_below(&rng, 10) : count;
     struct gw__places places = large_ring(count, nodes);
-    for (unsigned c = 0; c < count; c++) {
+    for (unsigned c = 0; c < chunks; c++) {
         held[c] = (struct gw__held_chunk){.final = false};
         for (unsigned i = 0; i < count; i++)
             if (gw_rng_below(&rng, 2))
@@ -212,7 +229,7 @@ START_TEST(holdings_of_any_sets_are_the_same_or_none)
         held[c].final =
             gw_rng_below(&rng, 2) && !gw__nodes_is_empty(held[c].set);
     }
-    gw__holdings_pack(&holdings, &places, held, count);
+    gw__holdings_pack(&holdings, &places, held, chunks);
     bool packed = count <= 8 || !gw__nodes_is_empty(
                                     gw__holdings_of(&holdings, &places, 0).set);
     if (!packed)
@@ -220,7 +237,7 @@ START_TEST(holdings_of_any_sets_are_the_same_or_none)
     if (packed || count > 8)
         expect_journey(&holdings);
     if (count <= 8 || !packed)
-        expect_same(&holdings, &places, held);
+        expect_same(&holdings, &places, held, chunks);
 }
 END_TEST
 
@@ -249,6 +266,7 @@ Suite *suite_nodes(void)
     suite_add_tcase(suite, t);
     t = tcase_create("holdings");
     tcase_add_test(t, partial_sums_of_a_large_ring_are_small);
+    tcase_add_test(t, there_may_be_more_chunks_than_members);
     tcase_add_test(t, final_copies_always_fit);
     tcase_add_loop_test(t, holdings_of_any_sets_are_the_same_or_none, 0, SEEDS);
     tcase_add_test(t, a_set_with_a_stranger_is_none);

@@ -234,7 +234,12 @@ START_TEST(events_of_rings_have_sentences)
     static const struct sentence cases[] = {
         {{.kind = GW_EV_MEMBER, .rank = 2, .value = GW_MEMBER_DEAD},
          "node 2 is dead"},
-        {{.kind = GW_EV_EPOCH, .epoch = 3, .value = 4}, "epoch 3: 4 members"},
+        {{.kind = GW_EV_EPOCH, .epoch = 3, .value = 4, .chunk = GW_NONE},
+         "epoch 3: 4 members"},
+        {{.kind = GW_EV_EPOCH, .epoch = 3, .value = 4},
+         "epoch 3: 4 members, built-in plan"},
+        {{.kind = GW_EV_EPOCH, .epoch = 3, .value = 4, .chunk = 1},
+         "epoch 3: 4 members, given plan, 1 chunk"},
         {{.kind = GW_EV_FAILURE, .rank = 1, .peer = 2, .value = GW_BY_RESET},
          "node 1 suspects 2: its connection was reset"},
         {{.kind = GW_EV_APPLY,

@@ -86,8 +86,8 @@ static bool is_one_of(const char *word, const char *const *names)
     return *names != NULL;
 }
 
-static const char *const file_options[] = {"--topo",   "--test",    "-t",
-                                           "--faults", "--weights", NULL};
+static const char *const file_options[] = {
+    "--topo", "--test", "-t", "--faults", "--algo", "-a", "--weights", NULL};
 
 /* Operands after these may be files; those after a model are. */
 static int first_operand(const struct script_command *c)
@@ -237,6 +237,8 @@ static const char *const allowed[] = {
     "record", "chaos", "down",  NULL};
 static const char *const plugin_options[] = {"--suspicion", "--placement",
                                              NULL};
+/* Lists of names, plans and plug-ins. */
+static const char *const algo_options[] = {"--algo", "-a", NULL};
 
 static bool leads_out(const char *path)
 {
@@ -256,13 +258,23 @@ static bool is_plugin(const char *value)
     return value && strcmp(value, "count") != 0 && strcmp(value, "load") != 0;
 }
 
+/* The value of the option in word i; NULL: another word. */
+static const char *value_in(const struct script_command *c, int i,
+                            const char *const *options)
+{
+    return is_one_of(c->words[i], options) && i + 1 < c->count
+               ? c->words[i + 1]
+               : value_of(c->words[i], options);
+}
+
 static enum gw_err check_word(const struct script_command *c, int i,
                               struct gw_error *why)
 {
     const char *word = c->words[i], *equals = strchr(word, '=');
-    const char *value = value_of(word, plugin_options);
-    if (is_one_of(word, plugin_options) && i + 1 < c->count)
-        value = c->words[i + 1];
+    const char *value = value_in(c, i, plugin_options);
+    const char *algos = value_in(c, i, algo_options);
+    if (algos && strstr(algos, ".so"))
+        value = algos;
     if (is_plugin(value))
         return gw_fail(why, GW_EDATA,
                        "plug-ins are not loaded from an archive: %.100s",

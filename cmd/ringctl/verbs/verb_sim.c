@@ -14,6 +14,7 @@
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/session.h"
 #include "ringctl/sim/sim.h"
+#include "run/ring_algos.h"
 #include "simcluster/common/seeds.h"
 
 #include <inttypes.h>
@@ -27,7 +28,8 @@ enum { SIM_KINDS = sizeof sim_kinds / sizeof *sim_kinds, FIELDS_MOST = 48 };
 
 static struct simcluster_request request = {.for_ns = 1000000000};
 static const char *seeds_text, *faults_word, *events, *schedule;
-static const char *ack = "all", *suspicion;
+static const char *ack = "all", *suspicion, *algo;
+static struct ring_algos algos;
 static bool each, shrinks, keeps_going;
 
 static const struct option_spec options[] = {
@@ -65,6 +67,9 @@ static const struct option_spec options[] = {
      "Ring: let messages overtake a delayed message (with --faults).", NULL},
     {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
      "Use this plug-in for suspicion in the ring.", NULL},
+    {"algo", 'a', OPTION_TEXT, &algo, "ALGO,...",
+     "Ring: algorithms or plan files for ops that no death disturbs, as in up.",
+     RING_ALGOS_WORDS},
     {"without", 0, OPTION_TEXT, &request.without, "RULE",
      "Leave out a rule: epoch-check (ring); dedupe, lease or fencing "
      "(servers).",
@@ -164,6 +169,23 @@ static enum gw_err read_seeds(struct seeds *seeds, struct gw_error *why)
     return GW_OK;
 }
 
+/* Without --nodes, the seed determines the number of members. */
+static enum gw_err read_algos(struct simcluster_request *resolved,
+                              struct gw_error *why)
+{
+    char list[RING_ALGOS_BYTES];
+    if (!algo)
+        return GW_OK;
+    enum gw_err err = ring_algos_list(algo, list, sizeof list, why);
+    if (!err)
+        err = ring_algos_open(list, &algos, why);
+    if (!err)
+        err = ring_algos_check(&algos, resolved->nodes, why);
+    resolved->algos = algos.algos;
+    resolved->algo_count = algos.count;
+    return err;
+}
+
 static void add_fields(struct sim_run *run, const struct field *fields,
                        unsigned count)
 {
@@ -176,6 +198,8 @@ static enum gw_err prepare_run(struct sim_run *run, const char *name,
 {
     struct simcluster_request resolved = request;
     if (find_kind(name, &run->kind, why) || read_seeds(&run->seeds, why))
+        return why->code;
+    if (read_algos(&resolved, why))
         return why->code;
     resolved.calm = faults_word != NULL;
     if (run->kind->groups)

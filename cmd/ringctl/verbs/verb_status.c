@@ -103,6 +103,21 @@ static void note_ring(struct output *output, const json_t *status)
     output_note_text(output, "ring", text);
 }
 
+/* In a run with --algo. */
+static void note_algo(struct output *output, const json_t *status)
+{
+    char text[96];
+    const char *algo = text_of(status, "algo", NULL);
+    if (!algo)
+        return;
+    if (strcmp(algo, "built-in") == 0)
+        snprintf(text, sizeof text, "built-in; --algo has none for %zu members",
+                 json_array_size(json_object_get(status, "ring")));
+    else
+        snprintf(text, sizeof text, "%s", algo);
+    output_note_text(output, "plan", text);
+}
+
 /* For people: related values in one line. */
 static void notes_for_people(struct output *output, const json_t *s)
 {
@@ -118,6 +133,7 @@ static void notes_for_people(struct output *output, const json_t *s)
         note_ps_members(output, s);
     else
         note_ring(output, s);
+    note_algo(output, s);
     if (!isnan(real_of(s, "loss")))
         snprintf(loss, sizeof loss, ", loss %.6g", real_of(s, "loss"));
     if (json_object_get(s, "items_per_second"))

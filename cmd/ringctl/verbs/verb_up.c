@@ -10,6 +10,7 @@
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/session.h"
 #include "ringctl/sim/sim.h"
+#include "run/ring_algos.h"
 #include "run/supervisor/supervisor_options.h"
 #include "task.h"
 
@@ -25,7 +26,7 @@ enum { RANKS_DEFAULT = 4, OPERANDS_MAX = 4 /* train MODEL NET DATA */ };
 static const char *name, *wire = "shm";
 static unsigned controllers = 1, workers, servers, replicas, slots;
 static const char *restore, *topo, *placement, *slot_weights;
-static const char *suspicion, *lockstep;
+static const char *suspicion, *lockstep, *algo;
 static uint64_t pace_ns;
 static bool keep;
 
@@ -60,6 +61,11 @@ static const struct option_spec options[] = {
      "Set the delays and rates of the links from this topology.", NULL},
     {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
      "Use this plug-in for suspicion in the ring.", NULL},
+    {"algo", 'a', OPTION_TEXT, &algo, "ALGO,...",
+     "Run the ops of the ring by these algorithms or plan files; the first "
+     "with "
+     "a plan for the number of members. Default: the ring's own plan.",
+     RING_ALGOS_WORDS},
     {"lockstep", 0, OPTION_TEXT, &lockstep, "FAULTS",
      "Inject the faults of a file or text at ops instead of times, so that the "
      "run repeats exactly; or none.",
@@ -215,11 +221,21 @@ static enum gw_err find_suspicion(char path[PATH_MAX], struct gw_error *why)
     return err;
 }
 
+/* Checked before anything starts, too. */
+static enum gw_err find_algos(char list[FILE_MAX], struct gw_error *why)
+{
+    struct ring_algos algos;
+    if (!algo)
+        return GW_OK;
+    enum gw_err err = ring_algos_list(algo, list, FILE_MAX, why);
+    return err ? err : ring_algos_open(list, &algos, why);
+}
+
 static int run_up(int operand_count, char **operands)
 {
     struct gw_error why;
-    char policy[PATH_MAX];
-    if (find_suspicion(policy, &why))
+    char policy[PATH_MAX], algos[FILE_MAX];
+    if (find_suspicion(policy, &why) || find_algos(algos, &why))
         return complain(&why);
     struct run_options run = {.name = name ? name : session_run_named(),
                               .ranks = workers ? workers : RANKS_DEFAULT,
@@ -236,6 +252,7 @@ static int run_up(int operand_count, char **operands)
                               .slot_weights = slot_weights,
                               .topo = topo,
                               .suspicion = suspicion ? policy : NULL,
+                              .algos = algo ? algos : NULL,
                               .work = work_defaults};
     if (controllers != 1 && controllers != 3 && controllers != 5)
         return complain_with(
@@ -296,6 +313,7 @@ const struct command command_up = {
                 "ringctl up --servers 3 --workers 4 --mode ssp:2 train mf\n"
                 "ringctl up 8 --topo racks.topo ops\n"
                 "ringctl up 4 --suspicion ./mine.so ops\n"
+                "ringctl up 8 --algo eight.xml,seven.plan ops\n"
                 "ringctl up 4 exec python3 train.py --epochs 3\n",
     .options = options,
     .groups = groups,

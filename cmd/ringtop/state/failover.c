@@ -151,6 +151,7 @@ static void member(struct failovers *fs, const struct gw_event *event,
 static void view(struct failovers *fs, const struct gw_event *event,
                  struct event_log *log)
 {
+    char text[96];
     for (unsigned i = 0; i < fs->count; i++) {
         struct failover *f = &fs->list[i];
         if (is_over(f) || !f->reached[DECLARED_DEAD])
@@ -160,10 +161,9 @@ static void view(struct failovers *fs, const struct gw_event *event,
         f->members = event->value;
         f->done = 0;
     }
-    event_log_write(log, event->time_ns, WEIGHT_INFO,
-                    "epoch %" PRIu32 ": %" PRId64 " members", event->epoch,
-                    event->value)
-        ->failover = true;
+    gw_event_text(event, text, sizeof text);
+    event_log_write(log, event->time_ns, WEIGHT_INFO, "%s", text)->failover =
+        true;
 }
 
 /* Is it the interrupted op, as far as is known? The newest one is. */

@@ -120,6 +120,7 @@ struct child_config {
     char wire[8];
     /* of a member of a ring */
     char suspicion[FILE_MAX]; /* ""; a plug-in */
+    char algos[FILE_MAX];     /* ""; run/ring_algos.h */
     bool lockstep;            /* after the work no more ops, and these holds: */
     unsigned hold_count;
     struct gw_ring_hold holds[LOCKSTEP_MAX];

@@ -67,6 +67,8 @@ static enum gw_err join_ring(void *context, const struct desired_state *desired,
         .holds = child_config->holds,
         .hold_count = child_config->hold_count,
         .suspicion = node->suspicion ? node->suspicion->suspicion : NULL,
+        .algos = node->algos.algos,
+        .algo_count = node->algos.count,
         .context = node,
         .state = node->state,
         .state_bytes = node->state_bytes,
@@ -144,6 +146,8 @@ enum gw_err ring_live(struct node *node, struct gw_error *why)
     if (*suspicion)
         code = gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &node->suspicion,
                               why);
+    if (!code)
+        code = ring_algos_open(node->config.algos, &node->algos, why);
     if (!code)
         code = live_again(node, why);
     gw_plugin_close(&node->suspicion);

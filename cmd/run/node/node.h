@@ -18,6 +18,7 @@
 #define NODE_H
 
 #include "node_events.h"
+#include "run/ring_algos.h"
 #include "work.h"
 
 #include <pthread.h>
@@ -44,6 +45,7 @@ struct node {
 
     /* ---- main's own, in a ring ---- */
     struct gw_plugin *suspicion; /* from the birth message; NULL: none */
+    struct ring_algos algos;     /* likewise */
     struct work *work; /* the work of the state, or of the one to receive */
     struct work *next; /* newer work; begun when all have read it */
     void *state;

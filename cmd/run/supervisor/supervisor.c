@@ -43,7 +43,11 @@ static enum gw_err receive_starter(struct run *run, struct gw_error *why)
     if (!run->options_json)
         return gw_fail(why, GW_EINTERNAL, "missing options of the run");
     enum gw_err code = options_decode(run->options_json, &run->options, why);
-    return code ? code : options_check(&run->options, why);
+    if (!code)
+        code = options_check(&run->options, why);
+    if (!code && run->options.algos)
+        code = ring_algos_open(run->options.algos, &run->algos, why);
+    return code;
 }
 
 /* False: the starter no longer waits for an answer. */

@@ -87,6 +87,8 @@ struct run_options {
     const char *topo;
     /* A plug-in for suspicion in a ring; NULL: none. */
     const char *suspicion;
+    /* Algorithms of the ring (run/ring_algos.h), by full paths; NULL: none. */
+    const char *algos;
     const char *lockstep; /* a schedule of faults (run/lockstep.h); NULL: time
                              decides */
     /* Output: the run's name and its process. */

@@ -172,6 +172,12 @@ static void make_desired_state(const struct run *run, const struct child *child,
     ps_members_desired_state(run, child, desired);
 }
 
+static void set_file(char out[FILE_MAX], const char *name)
+{
+    if (name)
+        snprintf(out, FILE_MAX, "%s", name);
+}
+
 static void make_child_config(const struct run *run, const struct child *child,
                               struct child_config *config)
 {
@@ -183,15 +189,10 @@ static void make_child_config(const struct run *run, const struct child *child,
     config->seed = run->options.seed;
     config->controllers = controllers_all(run);
     config->servers = run->options.servers;
-    if (run->options.straggler)
-        snprintf(config->straggler, sizeof config->straggler, "%s",
-                 run->options.straggler);
-    if (run->options.suspicion)
-        snprintf(config->suspicion, sizeof config->suspicion, "%s",
-                 run->options.suspicion);
-    if (run->options.restore)
-        snprintf(config->restore, sizeof config->restore, "%s",
-                 run->options.restore);
+    set_file(config->straggler, run->options.straggler);
+    set_file(config->suspicion, run->options.suspicion);
+    set_file(config->algos, run->options.algos);
+    set_file(config->restore, run->options.restore);
     config->lockstep = run->options.lockstep != NULL;
     config->hold_count = run->lockstep.count;
     memcpy(config->holds, run->lockstep.holds, sizeof config->holds);

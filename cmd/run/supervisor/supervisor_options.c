@@ -5,6 +5,7 @@
 #include "supervisor_options.h"
 
 #include "run/lockstep.h"
+#include "run/ring_algos.h"
 
 #include "policy.h"
 
@@ -59,6 +60,7 @@ static const struct member run_members[] = {
     RUN(placement, TEXT, FILE_MAX),
     RUN(slot_weights, TEXT, FILE_MAX),
     RUN(suspicion, TEXT, FILE_MAX),
+    RUN(algos, TEXT, FILE_MAX),
     RUN(lockstep, TEXT, FILE_MAX),
     {.name = NULL},
 };
@@ -255,6 +257,9 @@ static enum gw_err check_servers(const struct run_options *options,
     if (options->suspicion)
         return gw_fail(why, GW_EINVAL,
                        "--suspicion is only for rings, not for servers");
+    if (options->algos)
+        return gw_fail(why, GW_EINVAL,
+                       "--algo is only for rings, not for servers");
     if (options->servers > RUN_SERVERS_MAX)
         return gw_fail(why, GW_EINVAL,
                        "the number of servers must be at most %d, not %u",
@@ -290,6 +295,21 @@ static enum gw_err check_lockstep(const struct run_options *options,
     return lockstep_parse(options->lockstep, options->ranks, &lockstep, why);
 }
 
+/* A program chooses its algorithms itself. */
+static enum gw_err check_algos(const struct run_options *options,
+                               struct gw_error *why)
+{
+    struct ring_algos algos;
+    if (!options->algos)
+        return GW_OK;
+    if (options->work.kind == WORK_PROGRAM)
+        return gw_fail(why, GW_EINVAL,
+                       "--algo is only for train and ops; a program sets the "
+                       "algorithms in struct gw_ring_config");
+    enum gw_err code = ring_algos_open(options->algos, &algos, why);
+    return code ? code : ring_algos_check(&algos, options->ranks, why);
+}
+
 static enum gw_err check_members(const struct run_options *options,
                                  struct gw_error *why)
 {
@@ -306,7 +326,7 @@ static enum gw_err check_members(const struct run_options *options,
             why, GW_EINVAL,
             "a ring has no replicas, slots, snapshots, modes, "
             "parts and policies; only a run with --servers has them");
-    return GW_OK;
+    return check_algos(options, why);
 }
 
 enum gw_err options_check(const struct run_options *options,

@@ -43,6 +43,7 @@
 #include "run/condition.h"
 #include "run/lockstep.h"
 #include "run/rate.h"
+#include "run/ring_algos.h"
 #include "supervisor_links.h"
 #include "supervisor_options.h"
 #include "supervisor_program.h"
@@ -151,6 +152,7 @@ struct recording;
 
 struct run {
     struct run_options options;
+    struct ring_algos algos; /* of the options */
     json_t *options_json;    /* owns their texts */
     uint64_t commands_op;    /* the last op that `commands` waits for */
     char snapshot[FILE_MAX]; /* options.work.snapshot, set later */

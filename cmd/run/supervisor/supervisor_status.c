@@ -290,10 +290,22 @@ static void put_counts(const struct run *run, const struct progress_of *p,
     put(status, "recoveries_count", run->recovery_count);
 }
 
+/* The plan of undisturbed ops in the present view. */
+static void put_algo(struct run *run, json_t *status)
+{
+    if (run->algos.count == 0)
+        return;
+    const char *algo =
+        ring_algos_name(&run->algos, run->update.view.ring_count);
+    json_object_set_new(status, "algo",
+                        json_string_nocheck(algo ? algo : "built-in"));
+}
+
 /* Adds the part of a ring. */
 static void put_ring(struct run *run, json_t *status)
 {
     const struct tally *most = &run->most;
+    put_algo(run, status);
     put(status, "samples_lost", most->samples_lost);
     put(status, "samples_doubled", most->samples_doubled);
     put(status, "ops_forward", most->forward);

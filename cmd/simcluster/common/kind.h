@@ -21,6 +21,7 @@
 #include "common/output.h"
 
 #include <gradwire/event.h>
+#include <gradwire/plan.h>
 #include <gradwire/suspicion.h>
 #include <sim/campaign.h>
 
@@ -40,6 +41,9 @@ struct simcluster_request {
     bool raft;      /* the controllers' log is libraft's, not an oracle */
     bool unordered; /* calm: a late message is overtaken */
     const struct gw_suspicion *suspicion; /* of a plug-in, or NULL */
+    /* Of a ring, as in struct gw_ring_config. */
+    const struct gw_algo *const *algos;
+    unsigned algo_count;
     uint64_t for_ns;     /* at least; and until the last fault ends */
     const char *without; /* a rule to disable, or NULL */
 };

@@ -82,8 +82,42 @@ static void groups(const struct simcluster_request *request,
             (struct simcluster_group){'c', members + 1, request->raft ? 3 : 1};
 }
 
+/* The transfers that the busiest rank sends or receives. */
+static unsigned busiest(const struct gw_plan *plan)
+{
+    unsigned most = 0, sends[MEMBERS_MOST] = {0}, receives[MEMBERS_MOST] = {0};
+    for (size_t i = 0; i < plan->transfer_count; i++) {
+        const struct gw_transfer *x = &plan->transfers[i];
+        unsigned sent = ++sends[x->src], received = ++receives[x->dst];
+        if (most < sent || most < received)
+            most++;
+    }
+    return most;
+}
+
+/* The simulated members have room for so many transfers. A view has no more
+ * members than the cluster. */
+static enum gw_err choose_plans(struct simcluster *w,
+                                const struct simcluster_request *request,
+                                struct gw_error *why)
+{
+    unsigned all = request->nodes ? request->nodes : DRAWN_MOST;
+    gw__chosen_plans_init(&w->chosen, request->algos, request->algo_count);
+    for (unsigned members = 2; members <= all; members++) {
+        const struct gw_plan *plan = gw__chosen_plan(&w->chosen, members);
+        if (plan && busiest(plan) > TRANSFERS_MOST)
+            return gw_fail(why, GW_ENOTSUP,
+                           "--algo: plan %s has %u transfers at one of %u "
+                           "members; the simulation supports at most %d",
+                           plan->algo, busiest(plan), members, TRANSFERS_MOST);
+    }
+    return GW_OK;
+}
+
 static void close_ring(void *simcluster)
 {
+    struct simcluster *w = simcluster;
+    gw__chosen_plans_fini(&w->chosen);
     simcluster_close(simcluster);
     free(simcluster);
 }
@@ -94,11 +128,12 @@ static enum gw_err open_ring(const struct simcluster_request *request,
     struct simcluster *w;
     if (check_request(request, why))
         return why->code;
-    *simcluster = w = malloc(sizeof *w);
+    w = malloc(sizeof *w);
     if (!w)
         return gw_fail(why, GW_ENOMEM, "a ring");
     simcluster_open(w, request->nodes);
-    if (request->raft && rafts_open(&w->consensus.rafts, why)) {
+    if (choose_plans(w, request, why) ||
+        (request->raft && rafts_open(&w->consensus.rafts, why))) {
         close_ring(w);
         return why->code;
     }
@@ -112,6 +147,7 @@ static enum gw_err open_ring(const struct simcluster_request *request,
                                            .unordered = request->unordered,
                                            .suspicion = request->suspicion,
                                            .for_ns = request->for_ns};
+    *simcluster = w;
     return GW_OK;
 }
 

@@ -29,6 +29,7 @@ static void enter(struct sim_node *node, const struct gw__view *view)
     uint64_t from_op = view->ring[gw__view_rank(view, node->node)].from_op;
     gw__op_table_init(&node->ops, node->node, from_op);
     node->ops.any_epoch = node->cluster->any_epoch;
+    node->ops.chosen = &node->cluster->chosen;
     node->in_ring = true;
     uint64_t now_ns = gw__sim_now(node->cluster->sim); /* not its own clock */
     if (node->cluster->params.calm && now_ns < CALM_BEGIN_NS)

@@ -97,14 +97,15 @@ void report_view(struct simcluster *w)
     for (unsigned i = 0; i < view->ring_count; i++)
         if (moved || !is_in_view(known, &view->ring[i]))
             report_member(w, view->ring[i].node, GW_MEMBER_ALIVE);
-    emit(w, (struct gw_event){.kind = GW_EV_EPOCH,
-                              .value = view->ring_count,
-                              .rank = GW_NONE,
-                              .peer = GW_NONE,
-                              .epoch = (uint32_t)view->epoch,
-                              .op = GW_NONE,
-                              .step = GW_NONE,
-                              .chunk = GW_NONE});
+    emit(w, (struct gw_event){
+                .kind = GW_EV_EPOCH,
+                .value = view->ring_count,
+                .rank = GW_NONE,
+                .peer = GW_NONE,
+                .epoch = (uint32_t)view->epoch,
+                .op = GW_NONE,
+                .step = GW_NONE,
+                .chunk = gw__chosen_event_chunk(&w->chosen, view->ring_count)});
 }
 
 void report_decision(struct simcluster *w, const struct gw__decision *decision)

@@ -44,7 +44,9 @@ enum {
     OPS_MOST = 1024,
     COMPLETIONS_LEAST = 64, /* room of an op, for all members */
     PLANS_MOST = 4096,
-    TRANSFERS_MOST = 2 * MEMBERS_MOST /* of a member, of a kind */
+    /* Of a member, as sender or as receiver. A recovery has at most two of
+     * each chunk. */
+    TRANSFERS_MOST = 2 * GW__REPORT_CHUNKS_MAX
 };
 
 /* ---- the cluster ---- */
@@ -116,6 +118,7 @@ struct simcluster_params {
 struct simcluster {
     struct sim_consensus consensus; /* the controllers' decisions */
     struct simcluster_params params;
+    struct gw__chosen_plans chosen; /* of all members */
     bool any_epoch; /* op tables omit their check of the epoch */
     uint64_t seed;
     struct chance chance;
@@ -289,9 +292,9 @@ struct run {
                         never */
     struct sending sends[TRANSFERS_MOST];
     struct receiving receives[TRANSFERS_MOST];
-    struct amount values[MEMBERS_MOST]; /* [chunk] */
+    struct amount values[GW__REPORT_CHUNKS_MAX]; /* [chunk] */
     /* [chunk]: the transfers received and sent so far */
-    uint16_t received[MEMBERS_MOST], sent[MEMBERS_MOST];
+    uint16_t received[GW__REPORT_CHUNKS_MAX], sent[GW__REPORT_CHUNKS_MAX];
 };
 
 /* ---- joiner.c ---- */

@@ -128,6 +128,9 @@ static enum gw_err open_ps_simcluster(const struct simcluster_request *request,
                                       void **simcluster, struct gw_error *why)
 {
     struct ps_simcluster *f;
+    if (request->algo_count)
+        return gw_fail(why, GW_EINVAL,
+                       "--algo is only for rings, not for servers");
     if (request->suspicion)
         return gw_fail(why, GW_EINVAL,
                        "--suspicion is only for rings, not for servers");

@@ -5,7 +5,7 @@
  */
 #include "command.h"
 
-enum { MAGIC = 'G' | 'R' << 8, VERSION = 5 };
+enum { MAGIC = 'G' | 'R' << 8, VERSION = 6 };
 
 static const char *const names[GW__COMMAND_KINDS] = {
 #define X(kind, name) name,

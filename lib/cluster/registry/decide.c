@@ -20,7 +20,18 @@ static const struct gw__holdings *held_by(const struct question *q, unsigned i)
         return NULL;
     const struct gw__holdings *h =
         gw__report_of(q->survivors[i].report, q->about->op);
-    return h && gw__holdings_match(h, &q->places, q->places.count) ? h : NULL;
+    return h && gw__holdings_match(h, &q->places, h->chunks) ? h : NULL;
+}
+
+/* The chunks of the op, which all survivors cut alike; 0: none has begun it. */
+static unsigned chunk_count(const struct question *q)
+{
+    for (unsigned i = 0; i < q->count; i++) {
+        const struct gw__holdings *h = held_by(q, i);
+        if (h)
+            return h->chunks;
+    }
+    return 0;
 }
 
 /* The set of a surviving final copy of the chunk: `wanted`, or any if `wanted`
@@ -44,7 +55,7 @@ static struct gw_nodes final_set(const struct question *q, unsigned chunk,
 static struct gw_nodes complete_set(const struct question *q)
 {
     struct gw_nodes set = {{0}};
-    unsigned chunks = q->about->initial_count;
+    unsigned chunks = chunk_count(q);
     if (chunks)
         set = final_set(q, 0, q->about->contributors);
     for (unsigned c = 1; !gw__nodes_is_empty(set) && c < chunks; c++)

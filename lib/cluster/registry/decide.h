@@ -28,9 +28,9 @@ struct gw__decision {
     enum gw__fate fate;
     struct gw_nodes contributors; /* of the result */
     /* The initial members of the op, including the dead: the members of the
-     * last quiet view that take part in it, by their places (view.h). Member c
-     * owns chunk c of the op, so there are origin_count chunks. A report with
-     * another number of chunks counts as none. */
+     * last quiet view that take part in it, by their places (view.h). Their
+     * number determines that of the chunks (ring/plans/chosen_plans.h). A report
+     * of an op with other initial members counts as none. */
     unsigned initial_count;
     uint16_t initial_members[GW__NODES_MAX];
 };

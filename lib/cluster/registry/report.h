@@ -17,7 +17,7 @@
 
 #include <base/machine.h>
 
-/* A ring has a chunk per member. */
+/* A ring has a chunk per member; other plans may have any number of chunks. */
 enum {
     GW__REPORT_OPS_MAX = 2,
     GW__REPORT_CHUNKS_MAX = GW_RING_MEMBERS_MAX,
@@ -42,7 +42,7 @@ struct gw__places {
  * member contains the places from c + 1 on up to its own, so the sets of many
  * chunks in a row differ only in their first place. Such a row is one segment,
  * and a death splits a segment: the size grows with the deaths, not with the
- * chunks. */
+ * chunks. The sets of other plans are packed as well as they can be. */
 struct gw__holdings {
     uint16_t chunks; /* 0: none are known */
     uint16_t places;

@@ -81,6 +81,10 @@ enum gw_membership {
  *                    has its rank in `step`. When the order of the ring
  *                    changes, each member is reported so, in the order of
  *                    ranks.
+ *   EPOCH            In a ring with algorithms of its own (gw_ring_config),
+ *                    `chunk` is the number of chunks of their plan for the
+ *                    view, or 0 if they have none for its number of members,
+ *                    so that the built-in plan is used.
  *   DECISION         about `op`.
  *   RECOVERY         about `op`, and the copy of `chunk` at `rank`.
  *   REQUEST, REPLY   worker `rank` and server `peer`: message `op` about the

@@ -121,6 +121,13 @@ struct gw_ring_config {
     unsigned hold_count;
     /* A suspicion policy, which must outlive the ring. NULL: built-in. */
     const struct gw_suspicion *suspicion;
+    /* All-reduce algorithms for ops that no death disturbs; the same for all
+     * members. They must outlive the ring. The first one that has a plan for
+     * the number of members is used; without one, and for recoveries, the ring
+     * makes its own plan. Their plans must not use scratch, and must add each
+     * chunk in one order on all ranks. */
+    const struct gw_algo *const *algos;
+    unsigned algo_count; /* 0: the ring's own plan */
 
     /* The state. Only `apply` may change it, by a result. It is called in
      * the order of ops: in gw_ring_allreduce, and in gw_ring_join for
@@ -294,6 +301,9 @@ struct gw_ring_status {
      * 64 cache lines count, others in each op. */
     uint64_t digest;
     char text[200]; /* the last problem, or "" */
+    /* The algorithm of undisturbed ops in this view; "": the ring's own plan.
+     */
+    char algo[40];
 };
 /* Reads the status of a member. Any thread may call it. */
 GW_API void gw_ring_status(struct gw_ring *ring, struct gw_ring_status *status);

@@ -61,7 +61,8 @@ gw_ring_config node:unsigned endpoint:text token:u64 process:u64
     interface:text key_file:text insecure:bool events:pointer
     join_timeout_ms:unsigned min_size:unsigned max_size:unsigned
     patience_ms:unsigned links:pointer pace_ns:u64 holds:pointer
-    hold_count:unsigned suspicion:pointer context:pointer state:pointer
+    hold_count:unsigned suspicion:pointer algos:pointer algo_count:unsigned
+    context:pointer state:pointer
     state_bytes:size apply:pointer on_status:pointer
 gw_ring_turn op:u64 epoch:u64 initial_count:unsigned
     initial_members:unsigned[320] place:unsigned
@@ -83,6 +84,7 @@ gw_ring_status node:unsigned member:bool parked:bool gone:bool epoch:u64
     chunks_spread:u64 chunks_kept:u64 chunks_fresh:u64 chunks_redone:u64
     chunks:gw_ring_chunks[8] recoveries:u64 last:gw_ring_times lost:u64
     doubled:u64 held:unsigned joined_stall_ns:u64 digest:u64 text:char[200]
+    algo:char[40]
 gw_ps_config node:unsigned endpoint:text token:u64 controller_count:unsigned
     controllers:unsigned[7] controller_endpoints:text[7] wire:text
     interface:text key_file:text insecure:bool connect_ms:unsigned

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plans by number of members, each made when it is first needed: see
+ * chosen_plans.h.
+ */
+#include "chosen_plans.h"
+
+#include "addition_order.h"
+
+#include <cluster/registry/report.h>
+
+#include <gradwire/event.h>
+#include <string.h>
+
+void gw__chosen_plans_init(struct gw__chosen_plans *chosen,
+                           const struct gw_algo *const *algos,
+                           unsigned algo_count)
+{
+    memset(chosen, 0, sizeof *chosen);
+    chosen->algos = algos;
+    chosen->algo_count = algo_count;
+}
+
+void gw__chosen_plans_fini(struct gw__chosen_plans *chosen)
+{
+    for (unsigned n = 0; n <= GW__NODES_MAX; n++)
+        gw_plan_destroy(&chosen->plans[n]);
+}
+
+/* ---- one algorithm ---- */
+
+static enum gw_err check_collective(const struct gw_algo *algo,
+                                    struct gw_error *why)
+{
+    if (algo->collective == GW_ALLREDUCE)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL,
+                   "%s is for %s; an elastic ring runs only allreduce",
+                   algo->name, gw_collective_name(algo->collective));
+}
+
+static enum gw_err check_limits(const struct gw_plan *plan,
+                                struct gw_error *why)
+{
+    if (plan->scratch)
+        return gw_fail(why, GW_ENOTSUP,
+                       "plan %s uses scratch; an elastic ring runs only plans "
+                       "without scratch",
+                       plan->algo);
+    if (plan->chunks > GW__REPORT_CHUNKS_MAX)
+        return gw_fail(why, GW_ENOTSUP,
+                       "plan %s has %u chunks; an elastic ring supports at "
+                       "most %d",
+                       plan->algo, plan->chunks, GW__REPORT_CHUNKS_MAX);
+    return GW_OK;
+}
+
+static enum gw_err check_plan(const struct gw_plan *plan, struct gw_error *why)
+{
+    struct gw_verdict verdict;
+    enum gw_err err = gw_plan_verify(plan, 0, &verdict, why);
+    if (!err)
+        err = check_limits(plan, why);
+    if (!err)
+        err = gw__addition_order_check(plan, why);
+    return err ? gw_wrap(why, err, "%u ranks", plan->ranks) : GW_OK;
+}
+
+enum gw_err gw__chosen_plan_make(const struct gw_algo *algo, unsigned members,
+                                 struct gw_plan **plan, struct gw_error *why)
+{
+    const struct gw_algo_args args = {.ranks = members};
+    *plan = NULL;
+    enum gw_err err = check_collective(algo, why);
+    if (!err)
+        err = gw_plan_make(GW_ALLREDUCE, algo->name, &args, plan, why);
+    if (!err)
+        err = check_plan(*plan, why);
+    if (err)
+        gw_plan_destroy(plan);
+    return err;
+}
+
+/* ---- the first one that has a plan ---- */
+
+static void search(struct gw__chosen_plans *chosen, unsigned members)
+{
+    struct gw_plan **plan = &chosen->plans[members];
+    chosen->searched[members] = true;
+    for (unsigned i = 0; i < chosen->algo_count && !*plan; i++)
+        if (gw__chosen_plan_make(chosen->algos[i], members, plan, NULL))
+            *plan = NULL;
+}
+
+/* A single member moves nothing. */
+const struct gw_plan *gw__chosen_plan(struct gw__chosen_plans *chosen,
+                                      unsigned members)
+{
+    bool has_any = chosen && chosen->algo_count > 0;
+    if (!has_any || members < 2 || members > GW__NODES_MAX)
+        return NULL;
+    if (!chosen->searched[members])
+        search(chosen, members);
+    return chosen->plans[members];
+}
+
+unsigned gw__chosen_chunks(struct gw__chosen_plans *chosen, unsigned members)
+{
+    const struct gw_plan *plan = gw__chosen_plan(chosen, members);
+    return plan ? plan->chunks : members;
+}
+
+uint32_t gw__chosen_event_chunk(struct gw__chosen_plans *chosen,
+                                unsigned members)
+{
+    if (chosen->algo_count == 0)
+        return GW_NONE;
+    const struct gw_plan *plan = gw__chosen_plan(chosen, members);
+    return plan ? plan->chunks : 0;
+}

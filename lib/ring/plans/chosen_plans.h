@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The plans of undisturbed ops, where the configuration names algorithms
+ * instead of the built-in ring: imported schedules, plan files, algorithms of
+ * the library. The first algorithm that has a plan for the number of members is
+ * used. For any other number, and for every recovery, the ring makes its own
+ * plan (recover.h).
+ *
+ * The plan of a number of members is a function of that number and of the
+ * configuration, which is the same for all members. So they need not agree on
+ * it, and the number of an op's chunks follows from that of its initial
+ * members.
+ *
+ * Requirements, beyond those of gw_plan_verify:
+ *   - no scratch, since the contributor sets are per chunk, and a report
+ *     has one holding of each
+ *   - no more chunks than a report has room for
+ *   - the same order of additions on all ranks (addition_order.h), since all
+ *     members must have the same bits
+ */
+#ifndef GW__RING_CHOSEN_PLANS_H
+#define GW__RING_CHOSEN_PLANS_H
+
+#include <base/machine.h>
+#include <gradwire/plan.h>
+
+struct gw__chosen_plans {
+    const struct gw_algo *const *algos;       /* not owned */
+    unsigned algo_count;                      /* 0: always the built-in plan */
+    struct gw_plan *plans[GW__NODES_MAX + 1]; /* by ranks; NULL: built-in */
+    bool searched[GW__NODES_MAX + 1];
+};
+
+void gw__chosen_plans_init(struct gw__chosen_plans *chosen,
+                           const struct gw_algo *const *algos,
+                           unsigned algo_count);
+void gw__chosen_plans_fini(struct gw__chosen_plans *chosen);
+/* The plan for so many members, which belongs to `chosen`. NULL: the built-in
+ * one. `chosen` may be NULL. */
+const struct gw_plan *gw__chosen_plan(struct gw__chosen_plans *chosen,
+                                      unsigned members);
+/* The number of chunks of an op that begins with so many members. */
+unsigned gw__chosen_chunks(struct gw__chosen_plans *chosen, unsigned members);
+/* The `chunk` of GW_EV_EPOCH (gradwire/event.h). */
+uint32_t gw__chosen_event_chunk(struct gw__chosen_plans *chosen,
+                                unsigned members);
+
+/* Makes and checks one algorithm's plan. GW_EINVAL: another collective, or
+ * another number of ranks. GW_EPLAN: it is wrong. GW_ENOTSUP: it does not meet
+ * the requirements above. */
+GW_MUST_CHECK enum gw_err gw__chosen_plan_make(const struct gw_algo *algo,
+                                               unsigned members,
+                                               struct gw_plan **plan,
+                                               struct gw_error *why);
+
+#endif
