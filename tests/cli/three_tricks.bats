@@ -4,6 +4,8 @@
 # Project Adam's three tricks in psnode: pointers instead of copies, coalesced
 # messages, lock-free writes. The counts follow formulas.
 
+load ../until.bash
+
 setup_file() {
     bats_require_minimum_version 1.5.0
     BUILD=$(realpath "${B:-build}")
@@ -66,25 +68,31 @@ bench_is() {
     [ "$(json rows 0 bytes_in_place <wide.json)" -ge $((10 * 20 * 20000 * 4)) ]
 }
 
-# W workers push in step to S servers: W messages to the aggregator, S from it,
-# instead of W S. It waits long, so that none is left behind.
-@test "bench: an aggregator sends one message per server for all workers" {
+# exact: a run in which no message went around the aggregator.
+exact() {
     n=20 servers=3 workers=4
     psnode bench push -k 100 -s $servers -n $workers --rounds $n \
         --set aggregate=1,aggregate-us=50000 -o json >all.json
     all="rows $workers"
     # shellcheck disable=SC2086 # words
     {
-        again=$(json $all retries <all.json)
+        wrong=$(json $all wrong <all.json)
         sent=$(json $all messages_sent <all.json)
         saved=$(json $all aggregator_saved <all.json)
-        [ "$(json $all wrong <all.json)" = 0 ]
     }
-    [ "$sent" -ge $((n * workers)) ]
-    if [ "$again" = 0 ]; then
-        [ "$sent" = $((n * workers)) ]
-        [ "$saved" = $((n * servers * (workers - 1))) ]
-    fi
+    [ "$wrong" = 0 ] || broken="$wrong sums are wrong"
+    [ "$sent" -ge $((n * workers)) ] || broken="only $sent messages"
+    [ -n "${broken-}" ] ||
+        [ "$sent $saved" = "$((n * workers)) $((n * servers * (workers - 1)))" ]
+}
+
+# W workers push in step to S servers: W messages to the aggregator, S from it,
+# instead of W S. It waits long, so that none is left behind. On a busy machine a
+# push before the count may be repeated, and its worker then avoids the
+# aggregator for a second: another run is needed.
+@test "bench: an aggregator sends one message per server for all workers" {
+    until_true 60 exact
+    [ -z "${broken-}" ] || { echo "$broken"; return 1; }
 }
 
 @test "train: by an aggregator the bits are the same, and messages are fewer" {

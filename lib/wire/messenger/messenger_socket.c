@@ -68,7 +68,7 @@ static enum gw_err socket_know(struct gw__messenger *messenger, unsigned node,
 {
     struct gw__messenger_socket *s = gw__messenger_socket_of(messenger);
     struct gw__messenger_stream *out = &s->peers[node].out;
-    struct stream_address theirs;
+    struct stream_address theirs = {.magic = 0};
     enum gw_err err = read_address(s, node, address, &theirs, why);
     if (err)
         return err;
