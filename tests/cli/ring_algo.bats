@@ -162,3 +162,15 @@ LIST
         [[ $output = *'"violations":0'* ]]
     done
 }
+
+@test "sim: a plan with too many transfers is refused" {
+    {
+        printf 'allreduce ranks=4 chunks=128\nstep'
+        printf ' %s +' {1..3}'>0 c'{0..127}
+        printf '\nstep'
+        printf ' %s =' '0>'{1..3}' c'{0..127}
+        echo
+    } >star.plan
+    run -64 --separate-stderr ringctl sim ring -n 4 --algo star.plan
+    [[ $stderr = *"plan star has 768 transfers for 4 members; the simulation supports at most 256"* ]]
+}

@@ -113,7 +113,7 @@ static enum gw_err open_ring(const struct simcluster_request *request,
     struct simcluster *w;
     if (check_request(request, why))
         return why->code;
-    *simcluster = w = malloc(sizeof *w);
+    w = malloc(sizeof *w);
     if (!w)
         return gw_fail(why, GW_ENOMEM, "a ring");
     simcluster_open(w);
@@ -122,6 +122,7 @@ static enum gw_err open_ring(const struct simcluster_request *request,
         close_ring(w);
         return why->code;
     }
+    *simcluster = w;
     bool disk = request->without && strcmp(request->without, "disk") == 0;
     w->any_epoch = request->without && !disk;
     if (disk)
