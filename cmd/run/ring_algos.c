@@ -8,6 +8,7 @@
 #include "common/plan/plan_file.h"
 #include "common/plan/plan_plugin.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static enum gw_err add_word(const char *word, char *list, size_t room,
     size_t used = strlen(list);
     if (plan_names_file(word) || plan_names_plugin(word)) {
         if (!realpath(word, path))
-            return gw_fail_errno(why, "--algo %.200s", word);
+            return gw_fail(why, GW_EDATA, "%.200s: %s", word, strerror(errno));
         word = path;
     }
     int length =

@@ -4,7 +4,7 @@
  * operations (MPI 4.0, section 6.9.2). What it does not define is left to the
  * MPI, which has an error for it, or an extension.
  *
- * The library reduces what it computes exactly as MPI defines it: sums,
+ * The library takes the reductions that it computes as MPI defines them: sums,
  * products, minima, maxima and bits of integers and of floats that have a type
  * of the library. Logical operations stay with the MPI, which knows its
  * representation of .TRUE.; so do pairs, long double and products of complex

@@ -634,12 +634,14 @@ END
     # Ctrl-C drops unread input: the line must be read first.
     sees "waiting for alive==9"
     until_true 60 interrupts
-    # Input before the prompt is back may be lost.
+    # Input before the prompt is back may be lost. A Ctrl-C that came late is
+    # shown there.
     # shellcheck disable=SC2317
     prompts() {
-        [ "$($tmux display-message -p -t t '#{cursor_x}')" -eq 17 ]
+        $tmux capture-pane -p -t t >seen
+        grep -v '^$' seen | tail -1 | grep -qE '^mole e[0-9]+ [0-9]+ alive>( *\^C)* *$'
     }
-    until_true 60 prompts
+    until_true 60 prompts || { cat seen; return 1; }
     $tmux send-keys -t t C-d
     sees "run mole has been ended"
     sees "left 0"

@@ -137,6 +137,7 @@ static enum gw_err open_ring(const struct simcluster_request *request,
         close_ring(w);
         return why->code;
     }
+    *simcluster = w;
     bool disk = request->without && strcmp(request->without, "disk") == 0;
     w->any_epoch = request->without && !disk;
     if (disk)

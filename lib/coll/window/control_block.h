@@ -80,8 +80,8 @@ static inline const struct gw__passes *passes_of(const struct gw_request *r)
     return r->prepared ? gw__prepared_passes(r->prepared) : &r->program->push;
 }
 
-/* Does the call post its input? Then no peer touches its memory. */
-static inline bool gw__posts_input(const struct gw_request *r)
+/* Is the input copied into the control block? Then no peer touches its memory. */
+static inline bool gw__is_eager(const struct gw_request *r)
 {
     return r->prepared && r->prepared->eager;
 }

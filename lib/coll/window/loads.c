@@ -2,7 +2,7 @@
  *
  * Makes window loads: any plan over shared memory, without messages. A transfer
  * of the plan is a load by its receiver, so relays, scratch and copies inside a
- * rank stay what they are. loads_run.c runs them.
+ * rank are kept. loads_run.c runs them.
  *
  * A load needs the place of the value at the sender, and the number of the
  * sender's write that makes it. So each rank follows the whole plan, and numbers

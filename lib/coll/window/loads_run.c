@@ -7,7 +7,7 @@
  *
  *   the write before it into its cell    has stored this slice
  *   the write that makes each source     has stored this slice
- *   all readers of what it overwrites    have stored this slice, so have read it
+ *   all readers of the value before it   have stored this slice, so have read it
  *
  * Writes begin in the order of the plan. Several are open at once, so that a
  * rank continues with another tree of the plan while one waits. A slice fits the

@@ -46,7 +46,7 @@ void gw__revoke(struct gw_comm *comm)
 {
     static const struct timespec pause = {.tv_nsec = PAUSE_NS};
     struct gw_request *r = find_entered(comm);
-    if (!r || gw__posts_input(r)) /* readers of a control block do not read the
+    if (!r || gw__is_eager(r)) /* readers of a control block do not read the
                                      user's memory */
         return;
     const struct gw__passes *passes = passes_of(r);

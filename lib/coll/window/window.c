@@ -93,7 +93,7 @@ static enum gw_err all_entered(struct gw_request *r, struct gw_error *why)
 static bool all_left(struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
-    if (gw__posts_input(r))
+    if (gw__is_eager(r))
         return true;
     for (; r->seen < passes->touched_count; r->seen++)
         if (!gw__has_left(r->comm, passes->touched[r->seen], r->turn))

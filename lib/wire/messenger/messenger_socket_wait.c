@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Events, and sleeping until there is one. The set reports states, not edges:
- * what is not read now is reported again.
+ * a socket with unread bytes is reported again.
  */
 #include "messenger_socket.h"
 
