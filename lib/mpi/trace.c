@@ -59,7 +59,7 @@ static void read_wish(void)
         open_events();
 }
 
-static bool is_traced(void)
+bool gw__mpi_trace_is_on(void)
 {
     pthread_once(&trace.once, read_wish);
     return trace.on;
@@ -67,7 +67,7 @@ static bool is_traced(void)
 
 uint64_t gw__mpi_trace_now(void)
 {
-    return is_traced() ? gw_now_ns() : 0;
+    return gw__mpi_trace_is_on() ? gw_now_ns() : 0;
 }
 
 static size_t bytes_of(const struct gw_call *call, int ranks)
@@ -89,7 +89,7 @@ static struct trace_row *row_of(enum gw__mpi_kind kind, size_t bytes)
 
 void gw__mpi_trace_call(const struct gw__mpi_operation *o, uint64_t begin_ns)
 {
-    if (!is_traced())
+    if (!gw__mpi_trace_is_on())
         return;
     struct trace_row *row =
         row_of(o->mpi.kind, bytes_of(&o->call, o->comm->size));
@@ -130,7 +130,7 @@ static size_t bytes_of_fallen(const struct gw__mpi_call *call)
 void gw__mpi_trace_fall(const struct gw__mpi_call *call,
                         enum gw__mpi_reason reason)
 {
-    if (!is_traced())
+    if (!gw__mpi_trace_is_on())
         return;
     size_t bytes = bytes_of_fallen(call);
     pthread_mutex_lock(&trace.lock);
@@ -141,13 +141,13 @@ void gw__mpi_trace_fall(const struct gw__mpi_call *call,
 
 void gw__mpi_trace_note(const char *sentence)
 {
-    if (is_traced())
+    if (gw__mpi_trace_is_on())
         fprintf(stderr, "gradwire: %s\n", sentence);
 }
 
 struct gw_sink *gw__mpi_trace_sink(void)
 {
-    (void)is_traced();
+    (void)gw__mpi_trace_is_on();
     return trace.sink;
 }
 
@@ -212,7 +212,7 @@ static void print_table(void)
 void gw__mpi_trace_fini(void)
 {
     int rank = 0;
-    if (!is_traced())
+    if (!gw__mpi_trace_is_on())
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
