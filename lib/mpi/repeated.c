@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* What matters of the buffers: which are missing, in place, or the same. */
+/* The buffers that are missing, in place, or the same. */
 static unsigned class_of(const struct gw__mpi_call *call)
 {
     return (unsigned)!call->in | (unsigned)(call->in == MPI_IN_PLACE) << 1 |
