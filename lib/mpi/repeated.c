@@ -24,26 +24,14 @@ static bool same_shape(const struct gw__mpi_shape *a,
     return a->count == b->count && a->type == b->type && !b->counts;
 }
 
-static bool is_named(const struct gw__mpi_shape *shape)
-{
-    return !shape->counts && gw__mpi_type_is_named(shape->type);
-}
-
-/* Are all handles that matter MPI's own? */
-static bool has_own_handles(const struct gw__mpi_call *call, int rank)
-{
-    return (!gw__mpi_has_send(call, rank) || is_named(&call->send)) &&
-           (!gw__mpi_has_recv(call, rank) || is_named(&call->recv)) &&
-           (!gw__mpi_reduces(call->kind) || call->native);
-}
-
+/* The library uses only buffers of MPI's own types as they are, and it has only
+ * MPI's own operations. So no handle of the call can be freed. */
 static bool is_repeatable(const struct gw__mpi_operation *o)
 {
     const struct gw_call *call = &o->call;
     return !o->finish && !call->counts && !call->recv_counts &&
            (call->in == o->mpi.in || call->in == GW_IN_PLACE || !call->in) &&
-           (call->out == o->mpi.out || !call->out) &&
-           has_own_handles(&o->mpi, o->comm->rank);
+           (call->out == o->mpi.out || !call->out);
 }
 
 void gw__mpi_repeated_keep(const struct gw__mpi_operation *o)

@@ -5,10 +5,8 @@
  * that uses its buffers as they are. An equal one needs neither the checks nor
  * the preparation, which take longer than a small collective itself.
  *
- * A handle may be freed and given to something else, so only calls with MPI's
- * own types and operations are kept. There are no repeated calls with
- * MPI_THREAD_MULTIPLE, where another thread may free a communicator meanwhile,
- * and none with a trace.
+ * There are no repeated calls with MPI_THREAD_MULTIPLE, where another thread may
+ * free a communicator meanwhile, and none with a trace.
  */
 #ifndef GW__MPI_REPEATED_H
 #define GW__MPI_REPEATED_H
