@@ -58,6 +58,9 @@ START_TEST(rounds_and_transfers_follow_the_formulas)
             plan = make(GW_SCAN, "direct", p, 0);
             ck_assert_uint_eq(plan->transfer_count, (size_t)p * (p - 1) / 2);
             gw_plan_destroy(&plan);
+            plan = make(GW_EXSCAN, "direct", p, 0);
+            ck_assert_uint_eq(plan->transfer_count, (size_t)p * (p - 1) / 2);
+            gw_plan_destroy(&plan);
         }
 }
 END_TEST
@@ -99,6 +102,10 @@ START_TEST(other_inputs_are_refused)
             "after step 1: rank 2 c0 lacks rank 0");
     refused("exscan ranks=2 chunks=1\nstep 0>1 c0 +\n",
             "after step 1: rank 1 c0 still has rank 1");
+    refused("exscan ranks=3 chunks=1\nstep 0>1 c0 = 1>2 c0 = 0>2 c0 +\n",
+            "step 1: 1>2 c0 = and 0>2 c0 + replace and add to rank 2's c0");
+    refused("exscan ranks=3 chunks=1\nstep 0>1 c0 = 0>2 c0 + 1>2 c0 =\n",
+            "step 1: 0>2 c0 + and 1>2 c0 = replace and add to rank 2's c0");
 }
 END_TEST
 
