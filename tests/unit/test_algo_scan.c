@@ -84,7 +84,7 @@ static void refused(const char *text, enum gw_fault fault, const char *sentence)
     ck_assert_int_eq(gw_plan_parse(text, strlen(text), "t", 0, &plan, &why),
                      GW_OK);
     ck_assert_int_eq(gw_plan_verify(plan, 0, &verdict, &why), GW_EPLAN);
-    ck_assert_int_eq(verdict.fault, GW_FAULT_INCOMPLETE);
+    ck_assert_int_eq(verdict.fault, fault);
     ck_assert_str_eq(why.text, sentence);
     gw_plan_destroy(&plan);
 }
