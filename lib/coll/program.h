@@ -58,7 +58,7 @@ struct gw__write {
     bool completes;        /* the sum is now complete: time to divide for avg */
 };
 
-/* What source `s` of a write does, counted from 0. */
+/* The action of source `s` of a write, counted from 0. */
 static inline enum gw_action gw__source_action(const struct gw__write *w,
                                                uint32_t s)
 {
