@@ -9,6 +9,7 @@
 #   shm, ipc, tcp         gradwire, with memory of gw_alloc and floats
 #   shm-malloc ...        the same with memory of malloc
 #   shm-bytes ...         the same with elements of one byte
+#   synth-shm ...         the same with the plan of collrun synth
 #   openmpi, openmpi-tcp, mpich, gloo     peers
 #   face-openmpi, face-mpich              the same programs on gradwire-mpi(7)
 #   fall-openmpi, taken-openmpi           the time that gradwire-mpi(7) adds; also
@@ -86,6 +87,16 @@ gradwire() { # wire option...
     test "$op" != broadcast || set -- "$@" --in-place
     "$build/collrun" bench "$op" -n "$ranks" --sizes "$measured" --wire "$wire" \
         --seconds "$seconds" --sample 5ms -o jsonl "$@" | from_json p50_us
+}
+
+# The plan that is the best in a host with so many ranks.
+synthesised() { # wire
+    plans=$(mktemp -d)
+    for sizes in $sizes; do
+        "$build/collrun" synth "$op" -n "$ranks" -b "$sizes" -p "$plans/best.plan" >/dev/null &&
+            gradwire "$1" --algo "$plans/best.plan"
+    done
+    rm -r "$plans"
 }
 
 # From exec to the end, including the cleanup after the barrier.
@@ -205,6 +216,7 @@ measure() {
     case $who in
     memory-malloc) memory shm malloc ;;
     shm | ipc | tcp) gradwire "$who" ;;
+    synth-*) synthesised "${who#synth-}" ;;
     *-malloc) gradwire "${who%-*}" --malloc ;;
     *-bytes) gradwire "${who%-*}" --dtype u8 ;;
     ideal) "$build/bench/shm_ideal" "$op" "$ranks" "$seconds" $sizes | from_peer ;;
