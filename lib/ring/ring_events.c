@@ -14,11 +14,30 @@
 
 /* ---- a sink for two threads ---- */
 
+/* Is it an event of the op that confirms, which is not shown? */
+static bool is_hidden(enum gw__confirmation confirmation,
+                      const struct gw_event *event)
+{
+    switch (event->kind) {
+    case GW_EV_OP_BEGIN:
+    case GW_EV_SEND:
+    case GW_EV_APPLY:
+    case GW_EV_WAIT:
+    case GW_EV_RECOVERY:
+        return confirmation != GW__CONFIRMS_NOTHING;
+    case GW_EV_OP_END:
+        return confirmation == GW__CONFIRMS_DONE;
+    default:
+        return false;
+    }
+}
+
 static void emit_shared(struct gw_sink *sink, const struct gw_event *event)
 {
     struct gw__shared_sink *shared = (struct gw__shared_sink *)sink;
     pthread_mutex_lock(&shared->lock);
-    gw_emit(shared->wrapped, event);
+    if (!is_hidden(shared->confirmation, event))
+        gw_emit(shared->wrapped, event);
     pthread_mutex_unlock(&shared->lock);
 }
 
@@ -42,6 +61,14 @@ void gw__events_fini(struct gw__shared_sink *events)
 struct gw_sink *gw__events_sink(struct gw_ring *ring)
 {
     return ring->events.wrapped ? &ring->events.sink : NULL;
+}
+
+void gw__events_confirm(struct gw_ring *ring,
+                        enum gw__confirmation confirmation)
+{
+    pthread_mutex_lock(&ring->events.lock);
+    ring->events.confirmation = confirmation;
+    pthread_mutex_unlock(&ring->events.lock);
 }
 
 /* ---- events ---- */
@@ -119,7 +146,8 @@ static void members(struct gw_ring *ring, const struct gw__view *view)
         event_of(ring, GW_EV_EPOCH, (int64_t)view->ring_count);
     event.rank = GW_NONE;
     event.epoch = (uint32_t)view->epoch;
-    event.chunk = gw__chosen_event_chunk(&ring->chosen, view->ring_count);
+    event.chunk =
+        gw__chosen_event_chunk(gw__ring_reported_plans(ring), view->ring_count);
     emit(ring, &event);
 }
 

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Self-checking collectives. Element j of a node's table is a hash of the node
+ * and of j, and its input in step s is the table from j = s mod PERIOD on. So
+ * every element of a result is known from the members of the ring in which it
+ * was done: it is one element of one member, or the sum of that element of
+ * several. An element from another node, place, block or step is noticed, and
+ * the inputs are written only once.
+ *
+ *                      result of rank r, element i of block b
+ *     allgather, gather     element i of rank b
+ *     alltoall              element i of block r of rank b
+ *     broadcast             element i of the root
+ *     scatter               element i of block r of the root
+ *     allreduce, reduce     the sum of element i of all ranks
+ *     scan, exscan          the same, of the ranks up to r, or below r
+ *     reduce_scatter        the sum of element i of block r of all ranks
+ *
+ * Sums wrap. They are exact in any order, so a plan may add as it likes.
+ */
+#include "work.h"
+
+#include <base/mix.h>
+
+#include <inttypes.h>
+
+enum { PERIOD = 1021 }; /* a prime, which no number of chunks divides */
+
+bool work_is_whole(const struct work *work)
+{
+    return work->order.kind == WORK_OPS && work->order.whole;
+}
+
+/* ---- sizes ---- */
+
+/* The input has a block per rank. */
+static bool sends_blocks(enum gw_collective collective)
+{
+    return collective == GW_SCATTER || collective == GW_REDUCE_SCATTER ||
+           collective == GW_ALLTOALL;
+}
+
+/* The result has a block per rank. */
+static bool gathers_blocks(enum gw_collective collective)
+{
+    return collective == GW_GATHER || collective == GW_ALLGATHER ||
+           collective == GW_ALLTOALL;
+}
+
+/* Elements of a vector, or of a block. It is the same for any number of members,
+ * since these may change during an op. */
+static size_t elements_of(const struct work_order *order)
+{
+    size_t count = order->bytes / sizeof(uint64_t);
+    bool blocks =
+        sends_blocks(order->collective) || gathers_blocks(order->collective);
+    if (order->collective == GW_BARRIER)
+        return 0;
+    if (blocks && order->members > 1)
+        count /= order->members;
+    return count ? count : 1;
+}
+
+enum gw_err work_collective_load(struct work *work, struct gw_error *why)
+{
+    const enum gw_collective collective = work->order.collective;
+    size_t in = sends_blocks(collective) ? RUN_RANKS_MAX : 1;
+    size_t out = gathers_blocks(collective) ? RUN_RANKS_MAX : 1;
+    work->type = GW_U64;
+    work->count = elements_of(&work->order);
+    work->mine = gw_alloc((in * work->count + PERIOD) * sizeof(uint64_t), why);
+    if (work->mine)
+        work->result =
+            gw_alloc((out * work->count + 1) * sizeof(uint64_t), why);
+    return work->result ? GW_OK : GW_ENOMEM;
+}
+
+/* ---- the call ---- */
+
+static uint64_t element(unsigned node, size_t j)
+{
+    return gw__mix_words(node + 1, j, 0);
+}
+
+static size_t offset_of(const void *state)
+{
+    const struct work_head *head = state;
+    return head->step % PERIOD;
+}
+
+static void fill_table(struct work *work, unsigned node)
+{
+    size_t blocks = sends_blocks(work->order.collective) ? RUN_RANKS_MAX : 1;
+    uint64_t *table = work->mine;
+    if (work->filled_for == node + 1)
+        return;
+    for (size_t j = 0; j < blocks * work->count + PERIOD; j++)
+        table[j] = element(node, j);
+    work->filled_for = node + 1;
+}
+
+void work_collective_call(struct work *work, const void *state, unsigned node,
+                          struct gw_call *call)
+{
+    fill_table(work, node);
+    *call = (struct gw_call){.collective = work->order.collective,
+                             .in = (uint64_t *)work->mine + offset_of(state),
+                             .out = work->result,
+                             .count = work->count,
+                             .type = work->type,
+                             .op = GW_SUM};
+}
+
+/* ---- the result ---- */
+
+/* A result to check. */
+struct expectation {
+    enum gw_collective collective;
+    const unsigned *nodes; /* by rank */
+    unsigned ranks, rank, root;
+    size_t count; /* of a block */
+    size_t offset;
+};
+
+/* An element: the sum of element `index` of the inputs of ranks `first` to
+ * `end` - 1. */
+struct terms {
+    unsigned first, end;
+    size_t index;
+};
+
+static unsigned rank_of(const struct expectation *e, unsigned node)
+{
+    unsigned rank = 0;
+    while (rank < e->ranks && e->nodes[rank] != node)
+        rank++;
+    return rank;
+}
+
+/* Elements of the result. */
+static size_t length_of(const struct expectation *e)
+{
+    bool to_root = e->collective == GW_REDUCE || e->collective == GW_GATHER;
+    if ((to_root && e->rank != e->root) ||
+        (e->collective == GW_EXSCAN && e->rank == 0))
+        return 0;
+    return gathers_blocks(e->collective) ? e->count * e->ranks : e->count;
+}
+
+static struct terms terms_of(const struct expectation *e, size_t k)
+{
+    struct terms terms = {0, e->ranks, k};
+    if (gathers_blocks(e->collective)) {
+        terms.first = (unsigned)(k / e->count);
+        terms.end = terms.first + 1;
+        terms.index = k % e->count;
+    }
+    if (sends_blocks(e->collective))
+        terms.index += e->rank * e->count;
+    if (e->collective == GW_BROADCAST || e->collective == GW_SCATTER) {
+        terms.first = e->root;
+        terms.end = e->root + 1;
+    }
+    if (e->collective == GW_SCAN)
+        terms.end = e->rank + 1;
+    if (e->collective == GW_EXSCAN)
+        terms.end = e->rank;
+    return terms;
+}
+
+static uint64_t expected(const struct expectation *e, size_t k)
+{
+    const struct terms terms = terms_of(e, k);
+    uint64_t sum = 0;
+    for (unsigned rank = terms.first; rank < terms.end; rank++)
+        sum += element(e->nodes[rank], terms.index + e->offset);
+    return sum;
+}
+
+/* Counts the error by its kind, and describes it. */
+static const char *explain(struct work *work, const struct expectation *e,
+                           size_t k, uint64_t got, unsigned *node)
+{
+    const struct terms terms = terms_of(e, k);
+    const uint64_t excess = got - expected(e, k);
+    for (unsigned rank = terms.first; rank < terms.end; rank++) {
+        uint64_t one = element(e->nodes[rank], terms.index + e->offset);
+        *node = e->nodes[rank];
+        if (excess == one) {
+            work->sums_doubled++;
+            return "counts twice";
+        }
+        if (excess == 0 - one) {
+            work->sums_lost++;
+            return "is missing";
+        }
+    }
+    *node = e->nodes[terms.first];
+    return "or a later one has another value";
+}
+
+static enum gw_err blame(struct work *work, const struct expectation *e,
+                         uint64_t op, size_t first, struct gw_error *why)
+{
+    unsigned node;
+    const char *error = explain(work, e, first, work->result[first], &node);
+    return gw_fail(why, GW_EWRONG,
+                   "op %" PRIu64 ", %s among %u members, at node %u: %" PRIu64
+                   " of %zu elements are wrong; the first is %zu, in which "
+                   "the value of node %u %s",
+                   op, gw_collective_name(e->collective), e->ranks,
+                   e->nodes[e->rank], work->wrong, length_of(e), first, node,
+                   error);
+}
+
+static enum gw_err compare_result(struct work *work,
+                                  const struct expectation *e, uint64_t op,
+                                  struct gw_error *why)
+{
+    size_t length = length_of(e), first = length;
+    for (size_t k = length; k-- > 0;)
+        if (work->result[k] != expected(e, k)) {
+            work->wrong++;
+            first = k;
+        }
+    return first < length ? blame(work, e, op, first, why) : GW_OK;
+}
+
+enum gw_err work_collective_evaluate(struct work *work, const void *state,
+                                     unsigned node, unsigned root,
+                                     const struct gw_ring_result *result,
+                                     struct gw_error *why)
+{
+    struct expectation e = {.collective = work->order.collective,
+                            .nodes = result->initial_members,
+                            .ranks = result->initial_count,
+                            .count = work->count,
+                            .offset = offset_of(state)};
+    e.rank = rank_of(&e, node);
+    e.root = rank_of(&e, root);
+    if (e.rank == e.ranks ||
+        (gw_collective_rooted(e.collective) && e.root == e.ranks))
+        return gw_fail(why, GW_EWRONG,
+                       "op %" PRIu64 ": node %u or the root, node %u, is not "
+                       "in the ring in which it was done",
+                       result->op, node, root);
+    work->check[0] =
+        gw__mix_bytes(0, work->result, length_of(&e) * sizeof(uint64_t));
+    return compare_result(work, &e, result->op, why);
+}
