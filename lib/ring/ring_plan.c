@@ -192,8 +192,9 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
         return err;
     const uint64_t *start =
         recovery.sets + (size_t)task->rank * task->plan.chunks;
-    count_recovery(&ring->status, ring->ops.view.ring_epoch, task->op,
-                   &recovery);
+    if (ring->events.confirmation == GW__CONFIRMS_NOTHING) /* no user's data */
+        count_recovery(&ring->status, ring->ops.view.ring_epoch, task->op,
+                       &recovery);
     gw__log_info("ring",
                  "node %u: op %llu is completed by a recovery plan: %zu "
                  "chunks spread, %zu kept, %zu fresh, %zu redone",
