@@ -90,6 +90,12 @@ LIST
     run -0 ringctl events
     [[ $output = *"epoch 2: 3 members, built-in plan"* ]]
     [[ $output = *"epoch 3: 4 members, given plan, 16 chunks"* ]]
+    # The op that confirms a collective is not shown: a node begins an op once
+    # in an epoch.
+    sed -n 's/.*"kind":"op_begin",\(.*\),"bytes".*/\1/p' runs/pairs/events.jsonl |
+        sort >begun
+    [ "$(wc -l <begun)" -gt 20 ]
+    [ -z "$(uniq -d begun)" ]
     run -0 "$BUILD/ringtop" --from runs/pairs/events.jsonl -o json
     [[ $output = *'"ops_failed":0,"ops_doubled":0'* ]]
     run -0 "$BUILD/ringtop" --from runs/pairs/events.jsonl --batch --epoch 3 --page chunks
@@ -122,6 +128,7 @@ LIST
 2 ops --collective allgather --algo swing|allgather: unknown algorithm "swing"
 2 ops --collective custom|--collective
 2 ops --collective nonsense|--collective
+2 ops --collective alltoall --bytes 1G|with 2 members at first, the size of alltoall must be at most 44739242 bytes, not 1073741824
 2 --collective allgather exec true|--collective is only for ops; a program calls its collectives itself
 2 --servers 1 --collective allgather|--collective is only for rings, not for servers
 2 ops --collective allgather --algo $FORMATS/cycle.xml|cycle.xml:5: gpu 0, tb 0, step 1: the steps wait for each other in a cycle

@@ -121,6 +121,9 @@ void work_ops_contribute(struct work *work, unsigned node);
 /* ---- work_collective.c: a step of ops that run whole (run/ring_algos.h) ---- */
 
 bool work_is_whole(const struct work *work);
+/* GW_EINVAL: too large for the largest number of members. */
+GW_MUST_CHECK enum gw_err work_collective_check(const struct work_order *order,
+                                                struct gw_error *why);
 GW_MUST_CHECK enum gw_err work_collective_load(struct work *work,
                                                struct gw_error *why);
 /* The call of this step. Its root is place 0. */

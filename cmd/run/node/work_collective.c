@@ -24,7 +24,10 @@
 
 #include <inttypes.h>
 
-enum { PERIOD = 1021 }; /* a prime, which no number of chunks divides */
+enum {
+    PERIOD = 1021, /* a prime, which no number of chunks divides */
+    MEMORY_MAX = 1 << 30
+};
 
 bool work_is_whole(const struct work *work)
 {
@@ -61,17 +64,43 @@ static size_t elements_of(const struct work_order *order)
     return count ? count : 1;
 }
 
+/* Elements of the input without the offset, with room for all joiners. */
+static size_t input_room(const struct work_order *order)
+{
+    size_t blocks = sends_blocks(order->collective) ? RUN_RANKS_MAX : 1;
+    return blocks * elements_of(order);
+}
+
+static size_t result_room(const struct work_order *order)
+{
+    size_t blocks = gathers_blocks(order->collective) ? RUN_RANKS_MAX : 1;
+    return blocks * elements_of(order);
+}
+
+enum gw_err work_collective_check(const struct work_order *order,
+                                  struct gw_error *why)
+{
+    const size_t most = MEMORY_MAX / sizeof(uint64_t);
+    if (input_room(order) <= most && result_room(order) <= most)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL,
+                   "ops: with %u members at first, the size of %s must be at "
+                   "most %" PRIu64 " bytes, not %" PRIu64
+                   "; members have room for blocks of %d",
+                   order->members, gw_collective_name(order->collective),
+                   (uint64_t)MEMORY_MAX / RUN_RANKS_MAX * order->members,
+                   order->bytes, RUN_RANKS_MAX);
+}
+
 enum gw_err work_collective_load(struct work *work, struct gw_error *why)
 {
-    const enum gw_collective collective = work->order.collective;
-    size_t in = sends_blocks(collective) ? RUN_RANKS_MAX : 1;
-    size_t out = gathers_blocks(collective) ? RUN_RANKS_MAX : 1;
+    const struct work_order *order = &work->order;
     work->type = GW_U64;
-    work->count = elements_of(&work->order);
-    work->mine = gw_alloc((in * work->count + PERIOD) * sizeof(uint64_t), why);
+    work->count = elements_of(order);
+    work->mine = gw_alloc((input_room(order) + PERIOD) * sizeof(uint64_t), why);
     if (work->mine)
         work->result =
-            gw_alloc((out * work->count + 1) * sizeof(uint64_t), why);
+            gw_alloc((result_room(order) + 1) * sizeof(uint64_t), why);
     return work->result ? GW_OK : GW_ENOMEM;
 }
 
@@ -90,11 +119,10 @@ static size_t offset_of(const void *state)
 
 static void fill_table(struct work *work, unsigned node)
 {
-    size_t blocks = sends_blocks(work->order.collective) ? RUN_RANKS_MAX : 1;
     uint64_t *table = work->mine;
     if (work->filled_for == node + 1)
         return;
-    for (size_t j = 0; j < blocks * work->count + PERIOD; j++)
+    for (size_t j = 0; j < input_room(&work->order) + PERIOD; j++)
         table[j] = element(node, j);
     work->filled_for = node + 1;
 }

@@ -20,13 +20,16 @@ void work_order_ops(const struct run *run, struct work_order *order)
     order->members = run->options.ranks;
 }
 
-/* Digits of sums. */
+/* A sum of all-reduces has a digit per node. */
 static enum gw_err check_oracle(const struct run *run,
                                 const struct work_order *order,
                                 struct gw_error *why)
 {
-    bool counts = order->kind == WORK_OPS && !order->whole;
-    for (unsigned n = ORACLE_NODES; n < RUN_RANKS_MAX && counts; n++)
+    if (order->kind != WORK_OPS)
+        return GW_OK;
+    if (order->whole)
+        return work_collective_check(order, why);
+    for (unsigned n = ORACLE_NODES; n < RUN_RANKS_MAX; n++)
         if (run->workers[n].known)
             return gw_fail(why, GW_EINVAL,
                            "ops can be verified only for nodes 0 to %d",
