@@ -13,6 +13,9 @@
     {                                                                          \
         struct gw__mpi_call call = {                                           \
             .kind = GW__MPI_##kind_, .comm = comm, __VA_ARGS__};               \
+        int code;                                                              \
+        if (gw__mpi_run_again(&call, &code))                                   \
+            return code;                                                       \
         struct gw__mpi_comm *c = gw__mpi_take(&call, false);                   \
         return c ? gw__mpi_run(c, &call) : PMPI_##name arguments;              \
     }

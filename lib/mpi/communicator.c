@@ -24,8 +24,9 @@ static struct {
     int key, tag;
     MPI_Comm self;
     struct gw__mpi_comm *first;
+    struct gw__mpi_comm *newest; /* with `one_thread`: of the newest call */
     int live;
-    bool usable, closed;
+    bool usable, closed, one_thread;
 } all = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the end ---- */
@@ -46,6 +47,7 @@ static void destroy(struct gw__mpi_comm *c)
     unlist(c);
     gw_comm_destroy(&c->comm);
     gw__mpi_operations_free(c->idle);
+    free(c->repeated);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -55,6 +57,7 @@ static int on_delete(MPI_Comm mpi, int key, void *value, void *extra)
 {
     struct gw__mpi_comm *c = value;
     (void)mpi, (void)key, (void)extra;
+    all.newest = NULL;
     pthread_mutex_lock(&c->lock);
     bool last = c->pending == 0;
     c->freed = true;
@@ -84,6 +87,7 @@ void gw__mpi_comm_close_all(void)
 {
     pthread_mutex_lock(&all.lock);
     all.closed = true;
+    all.newest = NULL;
     for (struct gw__mpi_comm *c = all.first; c; c = c->next)
         gw_comm_destroy(&c->comm);
     pthread_mutex_unlock(&all.lock);
@@ -95,7 +99,7 @@ void gw__mpi_comm_close_all(void)
  * sessions is left to the MPI. */
 static void open_once(void)
 {
-    int initialized = 0;
+    int initialized = 0, level;
     PMPI_Initialized(&initialized);
     all.usable = initialized;
     if (!initialized)
@@ -106,6 +110,8 @@ static void open_once(void)
     int *most, found = 0;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&most, &found);
     all.tag = found ? *most : 32767;
+    PMPI_Query_thread(&level);
+    all.one_thread = level < MPI_THREAD_MULTIPLE;
 }
 
 MPI_Comm gw__mpi_self(void)
@@ -174,7 +180,21 @@ struct gw__mpi_comm *gw__mpi_comm_find(MPI_Comm mpi, bool create)
     if (!c->decided && create &&
         (mpi == MPI_COMM_WORLD || ++c->calls == CALLS_BEFORE_OPEN))
         open_comm(c);
-    return c->comm ? c : NULL;
+    if (!c->comm)
+        return NULL;
+    if (all.one_thread)
+        all.newest = c;
+    return c;
+}
+
+struct gw__mpi_comm *gw__mpi_comm_newest(MPI_Comm mpi)
+{
+    return all.newest && all.newest->mpi == mpi ? all.newest : NULL;
+}
+
+bool gw__mpi_comm_is_newest(const struct gw__mpi_comm *c)
+{
+    return all.newest == c;
 }
 
 int gw__mpi_comm_fail(const struct gw__mpi_comm *c, const char *name,

@@ -18,6 +18,7 @@
 #include <pthread.h>
 
 struct gw__mpi_operation; /* operation.h */
+struct gw__mpi_repeated;  /* repeated.h */
 
 struct gw__mpi_comm {
     struct gw_comm *comm; /* NULL: calls fall through */
@@ -27,8 +28,9 @@ struct gw__mpi_comm {
     bool decided;
     pthread_mutex_t lock; /* of everything below, and of `comm` */
     struct gw__mpi_operation *idle;
-    unsigned pending; /* non-blocking calls */
-    bool freed;       /* MPI has freed its communicator; `mpi` is void */
+    struct gw__mpi_repeated *repeated; /* by kind; NULL: none */
+    unsigned pending;                  /* non-blocking calls */
+    bool freed; /* MPI has freed its communicator; `mpi` is void */
     struct gw__mpi_comm *next;
 };
 
@@ -36,6 +38,10 @@ struct gw__mpi_comm {
  * `create` a missing one is made: a collective call, which waits for all
  * ranks. */
 struct gw__mpi_comm *gw__mpi_comm_find(MPI_Comm mpi, bool create);
+/* Returns the communicator of the newest call, if it is that of MPI's, or NULL:
+ * it must be found. For programs that call MPI from one thread at a time. */
+struct gw__mpi_comm *gw__mpi_comm_newest(MPI_Comm mpi);
+bool gw__mpi_comm_is_newest(const struct gw__mpi_comm *c);
 /* Reports an error of the library to the error handler of the communicator,
  * and returns the code for the caller of MPI. */
 int gw__mpi_comm_fail(const struct gw__mpi_comm *c, const char *name,

@@ -7,6 +7,7 @@
 #include "run.h"
 
 #include "operation.h"
+#include "repeated.h"
 #include "trace.h"
 
 #include <gradwire/base.h>
@@ -42,14 +43,27 @@ static void let_mpi_progress(void)
                 MPI_STATUS_IGNORE);
 }
 
-static enum gw_err run_call(struct gw__mpi_operation *o)
+static enum gw_err run_call(struct gw_comm *comm, const struct gw_call *call)
 {
-    enum gw_err err = gw_run_for(o->comm->comm, &o->call, WAIT_NS, &o->request);
+    struct gw_request *request;
+    enum gw_err err = gw_run_for(comm, call, WAIT_NS, &request);
     while (err == GW_PENDING) {
         let_mpi_progress();
-        err = gw_wait_for(&o->request, WAIT_NS);
+        err = gw_wait_for(&request, WAIT_NS);
     }
     return err;
+}
+
+bool gw__mpi_run_again(const struct gw__mpi_call *mpi, int *code)
+{
+    struct gw__mpi_comm *c = gw__mpi_comm_newest(mpi->comm);
+    const struct gw_call *call = c ? gw__mpi_repeated_find(c, mpi) : NULL;
+    if (!call)
+        return false;
+    enum gw_err err = run_call(c->comm, call);
+    *code = err ? gw__mpi_comm_fail(c, gw__mpi_kind_name(mpi->kind), err)
+                : MPI_SUCCESS;
+    return true;
 }
 
 /* With the lock held. */
@@ -59,10 +73,11 @@ static int run_whole(struct gw__mpi_comm *c, const struct gw__mpi_call *call)
     if (!o)
         return gw__mpi_comm_fail(c, gw__mpi_kind_name(call->kind), GW_ENOMEM);
     uint64_t begin_ns = gw__mpi_trace_now();
-    enum gw_err err = run_call(o);
+    enum gw_err err = run_call(c->comm, &o->call);
     gw__mpi_trace_call(o, begin_ns);
     int code = err ? gw__mpi_comm_fail(c, gw__mpi_kind_name(call->kind), err)
                    : gw__mpi_operation_finish(o);
+    gw__mpi_repeated_keep(o);
     gw__mpi_operation_recycle(o);
     return code;
 }

@@ -20,9 +20,9 @@ static const struct {
                   {16 << 10, "16 KiB"}, {256 << 10, "256 KiB"},
                   {4 << 20, "4 MiB"},   {SIZE_MAX, "more"}};
 
-/* A row of the table. */
+/* A row of the table: calls that were taken, and those that fell through. */
 struct trace_row {
-    uint64_t calls, timed, ns;
+    uint64_t calls, fallen, timed, ns;
     struct gw_call largest;
     unsigned ranks;
     char wire[16];
@@ -59,7 +59,7 @@ static void read_wish(void)
         open_events();
 }
 
-static bool is_traced(void)
+bool gw__mpi_trace_is_on(void)
 {
     pthread_once(&trace.once, read_wish);
     return trace.on;
@@ -67,7 +67,7 @@ static bool is_traced(void)
 
 uint64_t gw__mpi_trace_now(void)
 {
-    return is_traced() ? gw_now_ns() : 0;
+    return gw__mpi_trace_is_on() ? gw_now_ns() : 0;
 }
 
 static size_t bytes_of(const struct gw_call *call, int ranks)
@@ -79,15 +79,20 @@ static size_t bytes_of(const struct gw_call *call, int ranks)
                                           : elems * gw_dtype_size(call->type);
 }
 
-void gw__mpi_trace_call(const struct gw__mpi_operation *o, uint64_t begin_ns)
+static struct trace_row *row_of(enum gw__mpi_kind kind, size_t bytes)
 {
-    if (!is_traced())
-        return;
-    size_t bytes = bytes_of(&o->call, o->comm->size);
     unsigned size = 0;
     while (bytes > sizes[size].bytes)
         size++;
-    struct trace_row *row = &trace.rows[o->mpi.kind][size];
+    return &trace.rows[kind][size];
+}
+
+void gw__mpi_trace_call(const struct gw__mpi_operation *o, uint64_t begin_ns)
+{
+    if (!gw__mpi_trace_is_on())
+        return;
+    struct trace_row *row =
+        row_of(o->mpi.kind, bytes_of(&o->call, o->comm->size));
     pthread_mutex_lock(&trace.lock);
     if (row->calls++ == 0 || o->call.count > row->largest.count) {
         row->largest = o->call;
@@ -102,44 +107,77 @@ void gw__mpi_trace_call(const struct gw__mpi_operation *o, uint64_t begin_ns)
     pthread_mutex_unlock(&trace.lock);
 }
 
+/* Bytes of a call that falls through; 0 if its arguments are not valid. */
+static size_t bytes_of_fallen(const struct gw__mpi_call *call)
+{
+    int rank, ranks, bytes;
+    if (call->comm == MPI_COMM_NULL)
+        return 0;
+    PMPI_Comm_rank(call->comm, &rank);
+    PMPI_Comm_size(call->comm, &ranks);
+    bool receives = gw__mpi_has_recv(call, rank);
+    if (!gw__mpi_call_is_valid(call, rank, ranks) ||
+        (!receives && !gw__mpi_has_send(call, rank)))
+        return 0;
+    const struct gw__mpi_shape *shape = receives ? &call->recv : &call->send;
+    MPI_Count elems = shape->counts ? 0 : shape->count;
+    for (int r = 0; shape->counts && r < ranks; r++)
+        elems += shape->counts[r];
+    PMPI_Type_size(shape->type, &bytes);
+    return (size_t)elems * (size_t)bytes;
+}
+
 void gw__mpi_trace_fall(const struct gw__mpi_call *call,
                         enum gw__mpi_reason reason)
 {
-    if (!is_traced())
+    if (!gw__mpi_trace_is_on())
         return;
+    size_t bytes = bytes_of_fallen(call);
     pthread_mutex_lock(&trace.lock);
+    row_of(call->kind, bytes)->fallen++;
     trace.falls[call->kind][reason]++;
     pthread_mutex_unlock(&trace.lock);
 }
 
 void gw__mpi_trace_note(const char *sentence)
 {
-    if (is_traced())
+    if (gw__mpi_trace_is_on())
         fprintf(stderr, "gradwire: %s\n", sentence);
 }
 
 struct gw_sink *gw__mpi_trace_sink(void)
 {
-    (void)is_traced();
+    (void)gw__mpi_trace_is_on();
     return trace.sink;
 }
 
 /* ---- the table ---- */
 
-static void print_size(enum gw__mpi_kind kind, unsigned size)
+static void print_times(const struct trace_row *row)
 {
-    const struct trace_row *row = &trace.rows[kind][size];
     const struct gw_call *call = &row->largest;
     struct gw_candidate best = {0};
     size_t found = gw_choose(row->wire, call->collective, row->ranks,
                              call->count, gw_dtype_size(call->type), &best, 1);
-    fprintf(stderr, "%-24s %9s %9llu %11.2f ", gw__mpi_kind_name(kind),
-            sizes[size].text, (unsigned long long)row->calls,
+    fprintf(stderr, "%11.2f ",
             row->timed ? (double)row->ns / 1e3 / (double)row->timed : 0.0);
     if (found > 0 && !call->counts)
         fprintf(stderr, "%12.2f  %s\n", best.predicted_us, best.algo->name);
     else
         fprintf(stderr, "%12s  -\n", "-");
+}
+
+static void print_size(enum gw__mpi_kind kind, unsigned size)
+{
+    const struct trace_row *row = &trace.rows[kind][size];
+    uint64_t calls = row->calls + row->fallen;
+    fprintf(stderr, "%-24s %9s %9llu %5.1f%% ", gw__mpi_kind_name(kind),
+            sizes[size].text, (unsigned long long)calls,
+            100.0 * (double)row->calls / (double)calls);
+    if (row->calls > 0)
+        print_times(row);
+    else
+        fprintf(stderr, "%11s %12s  -\n", "-", "-");
 }
 
 static void print_falls(enum gw__mpi_kind kind)
@@ -159,12 +197,13 @@ static void print_falls(enum gw__mpi_kind kind)
 static void print_table(void)
 {
     fprintf(stderr,
-            "gradwire: collectives of rank 0\n%-24s %9s %9s %11s %12s  %s\n",
-            "collective", "up to", "calls", "mean_us", "predicted_us",
+            "gradwire: collectives of rank 0\n"
+            "%-24s %9s %9s %6s %11s %12s  %s\n",
+            "collective", "up to", "calls", "taken", "mean_us", "predicted_us",
             "algorithm");
     for (unsigned kind = 0; kind < GW__MPI_KIND_COUNT; kind++)
         for (unsigned size = 0; size < SIZES; size++)
-            if (trace.rows[kind][size].calls)
+            if (trace.rows[kind][size].calls || trace.rows[kind][size].fallen)
                 print_size((enum gw__mpi_kind)kind, size);
     for (unsigned kind = 0; kind < GW__MPI_KIND_COUNT; kind++)
         print_falls((enum gw__mpi_kind)kind);
@@ -173,7 +212,7 @@ static void print_table(void)
 void gw__mpi_trace_fini(void)
 {
     int rank = 0;
-    if (!is_traced())
+    if (!gw__mpi_trace_is_on())
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)

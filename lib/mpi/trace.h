@@ -25,6 +25,7 @@ enum gw__mpi_reason {
         GW__MPI_REASON_COUNT
 };
 
+bool gw__mpi_trace_is_on(void);
 /* Returns the clock, or 0 without a trace. */
 uint64_t gw__mpi_trace_now(void);
 /* Counts a call that has been taken; begin_ns 0: only started. */

@@ -93,7 +93,7 @@ obeys() {
             with "$mpi" 2 fortran >out.txt 2>trace.txt
             cat out.txt trace.txt
             grep -qx 'fortran: 2 ranks, 0 failures' out.txt
-            [ "$(grep -cE '^MPI_[A-Z].* 64 B' trace.txt)" -eq 16 ]
+            [ "$(grep -cE '^MPI_[A-Z].* 64 B +[0-9]+ +[1-9]' trace.txt)" -eq 16 ]
             tried=1
         fi
     done
@@ -104,10 +104,11 @@ obeys() {
     export GRADWIRE_MPI_TRACE=1
     GRADWIRE_MPI_ORDER=rank with openmpi 2 collectives 5 >out.txt 2>trace.txt
     grep -qx 'collectives: 2 ranks, 0 failures' out.txt
-    grep -q '^MPI_Allreduce  *64 B' trace.txt
+    grep -qE '^MPI_Allreduce +64 B +[0-9]+ +[1-9][0-9.]*%' trace.txt
     GRADWIRE_MPI=0 with openmpi 2 collectives 5 >out.txt 2>trace.txt
     grep -qx 'collectives: 2 ranks, 0 failures' out.txt
-    run -1 grep '^MPI_Allreduce  *64 B' trace.txt
+    grep -qE '^MPI_Allreduce +64 B +[0-9]+ +0\.0% +- +-' trace.txt
+    run -1 grep -E '^MPI_Allreduce .* [1-9][0-9.]*% ' trace.txt
     grep -q '^MPI_Allreduce .* fell through' trace.txt
 }
 

@@ -6,6 +6,7 @@
  *
  *     mpirun -n RANKS communicators [COMMUNICATORS CALLS]
  */
+#define THREAD_LEVEL MPI_THREAD_MULTIPLE
 #include "mpi_test.h"
 
 #include <pthread.h>

@@ -2,8 +2,9 @@
  *
  * The rules of MPI that programs rely on and that differ from gradwire's own:
  * empty buffers, types with gaps on one side only, operations of the user,
- * messages that travel during a collective, error codes. It knows nothing of gradwire, but Open MPI 4.1 alone fails if a
- * communicator is freed while a call is pending.
+ * messages that travel during a collective, calls that repeat, error codes. It
+ * knows nothing of gradwire, but Open MPI 4.1 alone fails if a communicator is
+ * freed while a call is pending.
  *
  *     mpirun -n RANKS semantics
  */
@@ -294,6 +295,57 @@ static void test_errors(void)
     MPI_Comm_free(&comm);
 }
 
+/* ---- calls that repeat ---- */
+
+/* A freed type or communicator may have the handle of the next one. */
+static void repeat_with_type(int pass, MPI_Comm comm, int elems)
+{
+    int values[4] = {0}, root = pass % ranks;
+    MPI_Datatype type;
+    MPI_Type_contiguous(elems, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < 4 && rank == root; i++)
+        values[i] = pass + i;
+    MPI_Bcast(values, 1, type, root, comm);
+    for (int i = 0; i < 4; i++)
+        expect(values[i] == (rank == root || i < elems ? pass + i : 0),
+               "a broadcast of a new type");
+    MPI_Type_free(&type);
+}
+
+static void repeat_in_buffers(int pass, MPI_Comm comm)
+{
+    int rows[3][4], count = 1 + pass / 5 % 4, *in = rows[pass % 3];
+    int *out = rows[(pass + 1) % 3], sum = ranks * (ranks - 1) / 2;
+    for (int i = 0; i < 4; i++)
+        out[i] = in[i] = pass + i + rank;
+    MPI_Allreduce(pass / 3 % 2 ? MPI_IN_PLACE : in, out, count, MPI_INT,
+                  MPI_SUM, comm);
+    for (int i = 0; i < 4; i++)
+        expect(out[i] ==
+                   (i < count ? ranks * (pass + i) + sum : pass + i + rank),
+               "a repeated all-reduce");
+    MPI_Reduce(in, out, count, MPI_INT, pass % 4 ? MPI_MAX : MPI_MIN, 0, comm);
+    for (int i = 0; i < count && rank == 0; i++)
+        expect(out[i] == pass + i + (pass % 4 ? ranks - 1 : 0),
+               "a repeated reduce");
+}
+
+static void test_repeated(void)
+{
+    enum { PASSES = 60, CALLS = 5 }; /* the first calls fall through */
+    for (int pass = 0; pass < PASSES; pass++) {
+        MPI_Comm comm = MPI_COMM_WORLD;
+        if (pass % 20 == 19)
+            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (int call = 0; call < CALLS; call++)
+            repeat_in_buffers(pass + call / 2, comm);
+        repeat_with_type(pass / 4, comm, 1 + pass % 4);
+        if (comm != MPI_COMM_WORLD)
+            MPI_Comm_free(&comm);
+    }
+}
+
 int main(int argc, char **argv)
 {
     begin_test(&argc, &argv);
@@ -308,6 +360,7 @@ int main(int argc, char **argv)
     test_message_in_free();
     test_collective_in_receive();
     test_completion();
+    test_repeated();
     test_errors();
     return end_test("semantics");
 }

@@ -168,16 +168,22 @@ static enum gw_err run_fast_path(const struct gw__window_call *w)
     return GW_OK;
 }
 
-/* Periodically looks for a mismatch, because ranks that never wait would not
- * see that others call something else. */
-static bool all_agree(struct gw_comm *comm, enum gw_err *err)
+static bool find_mismatch(struct gw_comm *comm, enum gw_err *err)
 {
     struct gw_error why = {0};
-    if (comm->turns % (4 * GW__CONTROL_ENTRIES) ||
-        !gw__find_mismatch(comm, &why))
-        return true;
+    if (!gw__find_mismatch(comm, &why))
+        return false;
     *err = gw__comm_fail(comm, &why);
-    return false;
+    return true;
+}
+
+/* Periodically looks for a mismatch, because ranks that never wait would not
+ * see that others call something else. The other calls do not clear a struct
+ * gw_error, which takes 10 ns. */
+static bool all_agree(struct gw_comm *comm, enum gw_err *err)
+{
+    return comm->turns % (4 * GW__CONTROL_ENTRIES) != 0 ||
+           !find_mismatch(comm, err);
 }
 
 bool gw__fast_path_run(struct gw_comm *comm, const struct gw_call *call,

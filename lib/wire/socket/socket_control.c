@@ -104,17 +104,27 @@ static void notify_abort(struct gw__socket *s)
             gw__socket_notify(s, r, &control);
 }
 
+/* The peer receives nothing more, so slices that the kernel has not taken are
+ * void, and their memory is the user's again. */
+static void apply_goodbye(struct gw__socket *s, struct gw__socket_link *link,
+                          uint64_t due)
+{
+    if (link->state != GW__SOCKET_UP)
+        return;
+    link->state = GW__SOCKET_CLOSED;
+    link->due = due;
+    link->quiet_ns = gw_now_ns();
+    for (unsigned l = 0; l < s->lanes; l++)
+        gw__socket_out_drop(&link->lanes[l].out);
+}
+
 static void apply_control(struct gw__socket *s, unsigned peer,
                           const struct gw__control_message *control)
 {
     struct gw__socket_link *link = &s->links[peer];
     switch ((enum gw__control_kind)control->kind) {
     case GW__GOODBYE:
-        if (link->state == GW__SOCKET_UP) {
-            link->state = GW__SOCKET_CLOSED;
-            link->due = control->count;
-            link->quiet_ns = gw_now_ns();
-        }
+        apply_goodbye(s, link, control->count);
         break;
     case GW__ABORT:
         if (s->over)
