@@ -83,6 +83,9 @@ LIST
     ringctl wait 'epoch==2 && alive==3'
     run -0 ringctl status
     [[ $output = *"plan: built-in; --algo has none for 3 members"* ]]
+    run -0 "$BUILD/ringtop" --run pairs --batch -n 2 --page chunks
+    [[ $output = *"3 alive"* ]]
+    [[ $output = *"allreduce "*"epoch 2"* ]]
     ringctl restart 2
     ringctl wait 'epoch==3 && alive==4'
     ringctl expect 'lost==0 && doubled==0 && wrong==0'

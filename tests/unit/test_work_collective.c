@@ -6,6 +6,7 @@
 #include "run/node/work.h"
 
 #include <check.h>
+#include <string.h>
 
 Suite *suite_work_collective(void);
 
@@ -165,14 +166,18 @@ START_TEST(a_missing_and_a_doubled_contribution_are_counted)
     work->result[3] += input_of(&group, 2)[3];
     ck_assert_int_eq(check_collective(&group, 1, &why), GW_EWRONG);
     ck_assert_str_eq(why.text,
-                     "op 0, allreduce among 3 members, at node 0: 1 of 40 "
-                     "elements are wrong; the first is 3, in which the value "
-                     "of node 9 counts twice");
+                     "op 0, allreduce among 3 members: 1 of 40 elements are "
+                     "wrong at node 0; the first is 3, in which node 9 counts "
+                     "twice");
     ck_assert_uint_eq(work->sums_doubled, 1);
     work->result[3] -= 2 * input_of(&group, 2)[3];
     ck_assert_int_eq(check_collective(&group, 1, &why), GW_EWRONG);
+    ck_assert_ptr_nonnull(strstr(why.text, "in which node 9 is missing"));
     ck_assert_uint_eq(work->sums_lost, 1);
-    ck_assert_uint_eq(work->wrong, 2);
+    work->result[3] += 1;
+    ck_assert_int_eq(check_collective(&group, 1, &why), GW_EWRONG);
+    ck_assert_ptr_nonnull(strstr(why.text, "is not the sum of 3 nodes"));
+    ck_assert_uint_eq(work->wrong, 3);
     collective_close(&group);
 }
 END_TEST

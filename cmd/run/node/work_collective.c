@@ -23,10 +23,12 @@
 #include <base/mix.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum {
     PERIOD = 1021, /* a prime, which no number of chunks divides */
-    MEMORY_MAX = 1 << 30
+    MEMORY_MAX = 1 << 30,
+    EXPLANATION_MAX = 64
 };
 
 bool work_is_whole(const struct work *work)
@@ -205,40 +207,53 @@ static uint64_t expected(const struct expectation *e, size_t k)
     return sum;
 }
 
-/* Counts the error by its kind, and describes it. */
-static const char *explain(struct work *work, const struct expectation *e,
-                           size_t k, uint64_t got, unsigned *node)
+/* Counts a contribution that is missing or doubled in element k. True: it is
+ * `node`'s. */
+static bool find_contributor(struct work *work, const struct expectation *e,
+                             size_t k, unsigned *node)
 {
     const struct terms terms = terms_of(e, k);
-    const uint64_t excess = got - expected(e, k);
+    const uint64_t excess = work->result[k] - expected(e, k);
     for (unsigned rank = terms.first; rank < terms.end; rank++) {
         uint64_t one = element(e->nodes[rank], terms.index + e->offset);
         *node = e->nodes[rank];
-        if (excess == one) {
-            work->sums_doubled++;
-            return "counts twice";
-        }
-        if (excess == 0 - one) {
-            work->sums_lost++;
-            return "is missing";
-        }
+        work->sums_doubled += excess == one;
+        work->sums_lost += excess == 0 - one;
+        if (excess == one || excess == 0 - one)
+            return true;
     }
-    *node = e->nodes[terms.first];
-    return "or a later one has another value";
+    return false;
+}
+
+static void explain(struct work *work, const struct expectation *e, size_t k,
+                    char text[EXPLANATION_MAX])
+{
+    const struct terms terms = terms_of(e, k);
+    const uint64_t doubled = work->sums_doubled;
+    unsigned node;
+    if (find_contributor(work, e, k, &node))
+        snprintf(text, EXPLANATION_MAX, "in which node %u %s", node,
+                 work->sums_doubled > doubled ? "counts twice" : "is missing");
+    else if (terms.end == terms.first + 1)
+        snprintf(text, EXPLANATION_MAX, "which must be that of node %u",
+                 e->nodes[terms.first]);
+    else
+        snprintf(text, EXPLANATION_MAX, "which is not the sum of %u nodes",
+                 terms.end - terms.first);
 }
 
 static enum gw_err blame(struct work *work, const struct expectation *e,
-                         uint64_t op, size_t first, struct gw_error *why)
+                         uint64_t op, size_t first, uint64_t wrong,
+                         struct gw_error *why)
 {
-    unsigned node;
-    const char *error = explain(work, e, first, work->result[first], &node);
+    char text[EXPLANATION_MAX];
+    explain(work, e, first, text);
     return gw_fail(why, GW_EWRONG,
-                   "op %" PRIu64 ", %s among %u members, at node %u: %" PRIu64
-                   " of %zu elements are wrong; the first is %zu, in which "
-                   "the value of node %u %s",
-                   op, gw_collective_name(e->collective), e->ranks,
-                   e->nodes[e->rank], work->wrong, length_of(e), first, node,
-                   error);
+                   "op %" PRIu64 ", %s among %u members: %" PRIu64
+                   " of %zu elements are wrong at node %u; the first is %zu, "
+                   "%s",
+                   op, gw_collective_name(e->collective), e->ranks, wrong,
+                   length_of(e), e->nodes[e->rank], first, text);
 }
 
 static enum gw_err compare_result(struct work *work,
@@ -246,12 +261,14 @@ static enum gw_err compare_result(struct work *work,
                                   struct gw_error *why)
 {
     size_t length = length_of(e), first = length;
+    uint64_t wrong = 0;
     for (size_t k = length; k-- > 0;)
         if (work->result[k] != expected(e, k)) {
-            work->wrong++;
+            wrong++;
             first = k;
         }
-    return first < length ? blame(work, e, op, first, why) : GW_OK;
+    work->wrong += wrong;
+    return wrong > 0 ? blame(work, e, op, first, wrong, why) : GW_OK;
 }
 
 enum gw_err work_collective_evaluate(struct work *work, const void *state,
