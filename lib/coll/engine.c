@@ -226,8 +226,8 @@ static void finish_write(struct gw_request *r, uint32_t write)
         const struct gw__program_source *source =
             &p->sources[w->source_begin + s];
         const struct gw__cell *cell = &p->cells[w->cell];
-        const struct gw__apply apply = {(unsigned)w->action, source->scratch,
-                                        cell->scratch};
+        const struct gw__apply apply = {(unsigned)gw__source_action(w, s),
+                                        source->scratch, cell->scratch};
         r->in_at[source->peer]++;
         if (source->peer != r->comm->rank)
             r->comm->counters[source->peer].messages_received += source->first;

@@ -53,10 +53,17 @@ struct gw__write {
     uint32_t previous; /* the write before it into this cell */
     uint32_t source_begin, source_count; /* ascending ranks */
     uint32_t hazard_begin, hazard_count; /* sends of the version before */
-    enum gw_action action;
-    bool adds_own;  /* `+` into an existing value */
-    bool completes; /* the sum is now complete: time to divide for avg */
+    enum gw_action action; /* of the first source; the others add */
+    bool adds_own;         /* `+` into an existing value */
+    bool completes;        /* the sum is now complete: time to divide for avg */
 };
+
+/* What source `s` of a write does, counted from 0. */
+static inline enum gw_action gw__source_action(const struct gw__write *w,
+                                               uint32_t s)
+{
+    return s > 0 && w->action == GW_REPLACE ? GW_ADD : w->action;
+}
 
 /* The target of a slice from a peer. */
 struct gw__arrival {

@@ -18,10 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    GATHERED_BYTES_MAX = 256 << 20, /* of a non-blocking call */
-    SHORT_BYTES = 4096
-};
+enum { GATHERED_BYTES_MAX = 256 << 20 }; /* of a non-blocking call */
 
 static bool wants_rank_order(void)
 {
@@ -42,24 +39,12 @@ static bool is_regular(const struct gw__mpi_call *call, int ranks)
     return true;
 }
 
-/* A short exclusive scan takes several messages, one after the other. Gathering
- * all inputs takes one step in shared memory. */
-static bool is_short_exscan(const struct gw__mpi_call *call,
-                            const struct gw__mpi_reduction *native)
-{
-    return call->kind == GW__MPI_EXSCAN &&
-           (size_t)call->recv.count * native->lanes *
-                   gw_dtype_size(native->type) <=
-               SHORT_BYTES;
-}
-
 /* Finds the library's reduction for a call. */
 static bool find_native(const struct gw__mpi_call *call, int ranks,
                         struct gw__mpi_reduction *found)
 {
     return !wants_rank_order() && is_regular(call, ranks) &&
-           gw__mpi_reduction_find(call->recv.type, call->op, found) &&
-           !is_short_exscan(call, found);
+           gw__mpi_reduction_find(call->recv.type, call->op, found);
 }
 
 /* ---- by the library ---- */

@@ -27,6 +27,15 @@ static void touch(struct play *p, uint32_t row, unsigned chunk)
     gw__sets_begin(&p->sets, p->plan, row, row, chunk);
 }
 
+/* May transfer x write a row that `first` writes in the same step? Values are
+ * added in the order of their ranks, so a replacement is the first of them. */
+static bool may_follow(const struct gw_transfer *x,
+                       const struct gw_transfer *first)
+{
+    return x->action != GW_REPLACE &&
+           (first->action != GW_REPLACE || first->src < x->src);
+}
+
 /* The fault of transfer t, or GW_FAULT_NONE. */
 static enum gw_fault play_transfer(struct play *p, uint32_t t)
 {
@@ -36,8 +45,7 @@ static enum gw_fault play_transfer(struct play *p, uint32_t t)
     touch(p, dst, x->chunk);
     if (!p->sets.staged[dst])
         p->writer[dst] = t;
-    else if (x->action == GW_REPLACE ||
-             all[p->writer[dst]].action == GW_REPLACE)
+    else if (!may_follow(x, &all[p->writer[dst]]))
         return GW_FAULT_CONFLICT;
     if (gw__sets_count(&p->sets, gw__sets_before(&p->sets, src)) == 0)
         return GW_FAULT_ABSENT;

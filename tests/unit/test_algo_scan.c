@@ -58,6 +58,9 @@ START_TEST(rounds_and_transfers_follow_the_formulas)
             plan = make(GW_SCAN, "direct", p, 0);
             ck_assert_uint_eq(plan->transfer_count, (size_t)p * (p - 1) / 2);
             gw_plan_destroy(&plan);
+            plan = make(GW_EXSCAN, "direct", p, 0);
+            ck_assert_uint_eq(plan->transfer_count, (size_t)p * (p - 1) / 2);
+            gw_plan_destroy(&plan);
         }
 }
 END_TEST
@@ -73,7 +76,7 @@ START_TEST(recursive_doubling_merges_groups)
 }
 END_TEST
 
-static void refused(const char *text, const char *sentence)
+static void refused(const char *text, enum gw_fault fault, const char *sentence)
 {
     struct gw_plan *plan;
     struct gw_verdict verdict;
@@ -81,7 +84,7 @@ static void refused(const char *text, const char *sentence)
     ck_assert_int_eq(gw_plan_parse(text, strlen(text), "t", 0, &plan, &why),
                      GW_OK);
     ck_assert_int_eq(gw_plan_verify(plan, 0, &verdict, &why), GW_EPLAN);
-    ck_assert_int_eq(verdict.fault, GW_FAULT_INCOMPLETE);
+    ck_assert_int_eq(verdict.fault, fault);
     ck_assert_str_eq(why.text, sentence);
     gw_plan_destroy(&plan);
 }
@@ -89,16 +92,22 @@ static void refused(const char *text, const char *sentence)
 START_TEST(other_inputs_are_refused)
 {
     refused("scan ranks=3 chunks=1\nstep 0>1 c0 +\nstep 0>2 c0 +\n",
-            "after step 2: rank 2 c0 lacks rank 1");
+            GW_FAULT_INCOMPLETE, "after step 2: rank 2 c0 lacks rank 1");
     refused("scan ranks=3 chunks=1\nstep 0>1 c0 + 0>2 c0 + 1>2 c0 +\n"
             "step 2>1 c0 =\n",
-            "after step 2: rank 1 c0 still has rank 2");
+            GW_FAULT_INCOMPLETE, "after step 2: rank 1 c0 still has rank 2");
     refused("scan ranks=2 chunks=1\nstep 0>1 c0 + 1>0 c0 =\n",
-            "after step 1: rank 0 c0 lacks rank 0");
+            GW_FAULT_INCOMPLETE, "after step 1: rank 0 c0 lacks rank 0");
     refused("exscan ranks=3 chunks=1\nstep 0>1 c0 = 1>2 c0 =\n",
-            "after step 1: rank 2 c0 lacks rank 0");
-    refused("exscan ranks=2 chunks=1\nstep 0>1 c0 +\n",
+            GW_FAULT_INCOMPLETE, "after step 1: rank 2 c0 lacks rank 0");
+    refused("exscan ranks=2 chunks=1\nstep 0>1 c0 +\n", GW_FAULT_INCOMPLETE,
             "after step 1: rank 1 c0 still has rank 1");
+    refused("exscan ranks=3 chunks=1\nstep 0>1 c0 = 1>2 c0 = 0>2 c0 +\n",
+            GW_FAULT_CONFLICT,
+            "step 1: 1>2 c0 = and 0>2 c0 + replace and add to rank 2's c0");
+    refused("exscan ranks=3 chunks=1\nstep 0>1 c0 = 0>2 c0 + 1>2 c0 =\n",
+            GW_FAULT_CONFLICT,
+            "step 1: 0>2 c0 + and 1>2 c0 = replace and add to rank 2's c0");
 }
 END_TEST
 

@@ -35,7 +35,8 @@ static void shrink_buffers(struct gw_comm *comm)
 }
 
 /* Rank 0 waits in a barrier of A while most of its message on B is not yet
- * sent. Rank 1 enters that barrier when it has the message. */
+ * sent. Rank 1 enters that barrier when it has the message, which it begins to
+ * receive after another barrier. */
 static void wait_crosswise(struct gw_comm *comm, struct gw_comm *other)
 {
     struct gw_request *request;
@@ -47,8 +48,10 @@ static void wait_crosswise(struct gw_comm *comm, struct gw_comm *other)
         MUST(gw_send_start(other, data, count, GW_I32, 1, &request) == GW_OK);
         MUST(gw_test(&request) == GW_PENDING);
         MUST(gw_barrier(comm) == GW_OK);
+        MUST(gw_barrier(comm) == GW_OK);
         MUST(gw_wait(&request) == GW_OK);
     } else {
+        MUST(gw_barrier(comm) == GW_OK);
         MUST(gw_recv(other, data, count, GW_I32, 0) == GW_OK);
         MUST(holds(data, count, 7));
         MUST(gw_barrier(comm) == GW_OK);

@@ -11,17 +11,19 @@
 
 Suite *suite_plan_values(void);
 
-enum { RANKS = 4, CHUNKS = 16 };
+enum { RANKS = 4, CHUNKS = 16, NOTHING = -1, SUMS = RANKS };
 
 struct witness {
     unsigned now[RANKS][CHUNKS], next[RANKS][CHUNKS];
-    int written[RANKS][CHUNKS]; /* in this step, the action; -1: not written */
+    int written[RANKS]
+               [CHUNKS]; /* in this step: NOTHING, SUMS, or the rank whose
+                                   value replaces it */
 };
 
 static void witness_step(struct witness *w)
 {
     memcpy(w->now, w->next, sizeof w->now);
-    memset(w->written, -1, sizeof w->written);
+    memset(w->written, NOTHING, sizeof w->written);
 }
 
 /* The fault of one transfer, by the definitions of the header. */
@@ -31,9 +33,12 @@ static enum gw_fault witness_transfer(struct witness *w,
     unsigned sent = w->now[x->src][x->chunk];
     unsigned *into = &w->next[x->dst][x->chunk];
     int *written = &w->written[x->dst][x->chunk];
-    if (*written >= 0 && (*written == GW_REPLACE || x->action == GW_REPLACE))
+    bool replaces = x->action == GW_REPLACE;
+    if (*written != NOTHING &&
+        (replaces || (*written != SUMS && *written >= x->src)))
         return GW_FAULT_CONFLICT;
-    *written = (int)x->action;
+    if (*written == NOTHING)
+        *written = replaces ? x->src : SUMS;
     if (!sent)
         return GW_FAULT_ABSENT;
     if (x->action == GW_REPLACE)

@@ -158,11 +158,12 @@ static void publish_arrivals(const struct gw_request *r, uint32_t index)
     const struct gw__program *p = r->program;
     const struct gw__write *w = &p->writes[index];
     const struct gw__cell *cell = &p->cells[w->cell];
-    for (uint32_t s = w->source_begin; s < w->source_begin + w->source_count;
-         s++) {
-        const struct gw__apply apply = {(unsigned)w->action,
-                                        p->sources[s].scratch, cell->scratch};
-        gw__event(r, GW_EV_APPLY, p->sources[s].peer, w->step, cell->chunk,
+    for (uint32_t s = 0; s < w->source_count; s++) {
+        const struct gw__program_source *source =
+            &p->sources[w->source_begin + s];
+        const struct gw__apply apply = {(unsigned)gw__source_action(w, s),
+                                        source->scratch, cell->scratch};
+        gw__event(r, GW_EV_APPLY, source->peer, w->step, cell->chunk,
                   r->slots[w->cell].bytes, gw__apply_value(&apply));
     }
 }

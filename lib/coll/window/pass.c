@@ -234,7 +234,7 @@ static void publish_moved(const struct gw_request *r)
             unsigned chunk = p->cells[write->cell].chunk;
             gw__event(r, GW_EV_APPLY, peer, write->step, chunk,
                       gw__chunk_bytes(r->comm, &r->call, p->plan, chunk),
-                      write->action);
+                      gw__source_action(write, s));
         }
 }
 

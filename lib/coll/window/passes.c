@@ -65,9 +65,9 @@ static bool receiver_runs(const struct maker *m, const struct gw_transfer *t,
            (!m->pushes[step] && !made_sum(m, t->src, t->chunk, step));
 }
 
-/* Are there at least as many senders as receivers? Then the senders store. With
- * two ranks the root has its own share to copy meanwhile, so the other one runs
- * the loop. */
+/* Are there at least as many senders as receivers, which add nothing? Then the
+ * senders store. With two ranks the root has its own share to copy meanwhile, so
+ * the other one runs the loop. */
 static bool senders_store(const struct gw_plan *plan, unsigned step, bool *seen)
 {
     unsigned senders = 0, receivers = 0;
@@ -77,7 +77,7 @@ static bool senders_store(const struct gw_plan *plan, unsigned step, bool *seen)
          i++) {
         const struct gw_transfer *t = &plan->transfers[i];
         if (t->action != GW_REPLACE)
-            continue;
+            return false;
         senders += !seen[t->src];
         receivers += !seen[plan->ranks + t->dst];
         seen[t->src] = seen[plan->ranks + t->dst] = true;

@@ -61,6 +61,7 @@
     X(scan_chain)                                                              \
     X(scan_hillis_steele)                                                      \
     X(scan_recursive_doubling)                                                 \
+    X(exscan_direct)                                                           \
     X(exscan_chain)                                                            \
     X(exscan_hillis_steele)                                                    \
     X(exscan_recursive_doubling)

@@ -59,13 +59,14 @@ static int compare_transfers(const void *a, const void *b)
 }
 
 /* The sum of the `count` values that the transfers bring, and of the receiver's
- * own, in ascending order of ranks. A sum of three or more is rounded once, to
+ * own unless the first one replaces it, in ascending order of ranks. A sum of three or more is rounded once, to
  * the type of the values, so with f16 it differs from two sums of two. */
 static uint64_t sum_in_order(const struct expressions *e,
                              const struct gw_transfer *x, size_t count)
 {
     const uint64_t own = e->before[value_at(e->plan, x->dst, x->chunk)];
-    bool has_own = false;
+    bool replaces = x->action == GW_REPLACE, has_own = replaces;
+    size_t operands = count + !replaces;
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t sent = e->before[value_at(e->plan, x[i].src, x->chunk)];
@@ -73,10 +74,10 @@ static uint64_t sum_in_order(const struct expressions *e,
             sum = i ? sum_of(sum, own) : own;
             has_own = true;
         }
-        sum = i || has_own ? sum_of(sum, sent) : sent;
+        sum = i || (has_own && !replaces) ? sum_of(sum, sent) : sent;
     }
     sum = has_own ? sum : sum_of(sum, own);
-    return count > 1 ? gw__mix_words(3, sum, count) : sum;
+    return operands > 2 ? gw__mix_words(3, sum, operands) : sum;
 }
 
 static void run_step(struct expressions *e, unsigned step)
@@ -92,9 +93,7 @@ static void run_step(struct expressions *e, unsigned step)
         for (same = 1; same < count; same++)
             if (x[same].dst != x->dst || x[same].chunk != x->chunk)
                 break;
-        e->after[value_at(plan, x->dst, x->chunk)] =
-            x->action == GW_ADD ? sum_in_order(e, x, same)
-                                : e->before[value_at(plan, x->src, x->chunk)];
+        e->after[value_at(plan, x->dst, x->chunk)] = sum_in_order(e, x, same);
     }
 }
 
