@@ -14,19 +14,28 @@
 
 /* ---- a sink for two threads ---- */
 
-/* Is it an event of the op that confirms, which is not shown? */
-static bool is_hidden(enum gw__confirmation confirmation,
+static enum gw__confirmed confirmed_by(const struct gw__shared_sink *shared,
+                                       uint32_t op)
+{
+    const struct gw__confirmation *c =
+        &shared->confirmations[op % GW__OP_TABLE_OPS];
+    return c->op == op ? c->confirms : GW__CONFIRMS_NOTHING;
+}
+
+/* Is it an event of an op that confirms, which is not shown? */
+static bool is_hidden(const struct gw__shared_sink *shared,
                       const struct gw_event *event)
 {
+    enum gw__confirmed confirms = confirmed_by(shared, event->op);
     switch (event->kind) {
     case GW_EV_OP_BEGIN:
     case GW_EV_SEND:
     case GW_EV_APPLY:
     case GW_EV_WAIT:
     case GW_EV_RECOVERY:
-        return confirmation != GW__CONFIRMS_NOTHING;
+        return confirms != GW__CONFIRMS_NOTHING;
     case GW_EV_OP_END:
-        return confirmation == GW__CONFIRMS_DONE;
+        return confirms == GW__CONFIRMS_DONE;
     default:
         return false;
     }
@@ -36,7 +45,7 @@ static void emit_shared(struct gw_sink *sink, const struct gw_event *event)
 {
     struct gw__shared_sink *shared = (struct gw__shared_sink *)sink;
     pthread_mutex_lock(&shared->lock);
-    if (!is_hidden(shared->confirmation, event))
+    if (!is_hidden(shared, event))
         gw_emit(shared->wrapped, event);
     pthread_mutex_unlock(&shared->lock);
 }
@@ -63,12 +72,18 @@ struct gw_sink *gw__events_sink(struct gw_ring *ring)
     return ring->events.wrapped ? &ring->events.sink : NULL;
 }
 
-void gw__events_confirm(struct gw_ring *ring,
-                        enum gw__confirmation confirmation)
+void gw__events_confirm(struct gw_ring *ring, uint64_t op,
+                        enum gw__confirmed confirms)
 {
     pthread_mutex_lock(&ring->events.lock);
-    ring->events.confirmation = confirmation;
+    ring->events.confirmations[op % GW__OP_TABLE_OPS] =
+        (struct gw__confirmation){(uint32_t)op, confirms};
     pthread_mutex_unlock(&ring->events.lock);
+}
+
+bool gw__events_confirms(const struct gw_ring *ring, uint64_t op)
+{
+    return confirmed_by(&ring->events, (uint32_t)op) != GW__CONFIRMS_NOTHING;
 }
 
 /* ---- events ---- */

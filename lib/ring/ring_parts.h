@@ -84,11 +84,14 @@ struct gw__compiled {
 };
 
 /* The op that confirms an attempt of ring_run.c has the number of the attempt.
- * Only the attempt is shown. */
-enum gw__confirmation {
-    GW__CONFIRMS_NOTHING,
-    GW__CONFIRMS_DONE, /* the attempt has reported its end itself */
-    GW__CONFIRMS_LOST  /* the attempt ends with this op */
+ * Only the attempt is shown, whenever the op is completed. */
+struct gw__confirmation {
+    uint32_t op;
+    enum gw__confirmed {
+        GW__CONFIRMS_NOTHING,
+        GW__CONFIRMS_DONE, /* the attempt has reported its end itself */
+        GW__CONFIRMS_LOST  /* the attempt ends with this op */
+    } confirms;
 };
 
 /* A sink that two threads may use. */
@@ -96,7 +99,7 @@ struct gw__shared_sink {
     struct gw_sink sink;
     pthread_mutex_t lock;
     struct gw_sink *wrapped;
-    enum gw__confirmation confirmation;
+    struct gw__confirmation confirmations[GW__OP_TABLE_OPS]; /* by op % 2 */
 };
 
 struct gw_ring {
@@ -377,8 +380,10 @@ GW_MUST_CHECK enum gw_err gw__ring_op(struct gw_ring *ring,
 void gw__events_init(struct gw__shared_sink *events, struct gw_sink *wrapped);
 void gw__events_fini(struct gw__shared_sink *events);
 struct gw_sink *gw__events_sink(struct gw_ring *ring);
-/* Without `lock`: what the transfers from now on are for. */
-void gw__events_confirm(struct gw_ring *ring, enum gw__confirmation);
+/* Without `lock`: the meaning of this op's transfers from now on. */
+void gw__events_confirm(struct gw_ring *ring, uint64_t op, enum gw__confirmed);
+/* Main thread: is it an op that confirms? */
+bool gw__events_confirms(const struct gw_ring *ring, uint64_t op);
 /* All of these with `lock` held. */
 void gw__events_loss(struct gw_ring *ring, unsigned peer,
                      enum gw_evidence evidence);

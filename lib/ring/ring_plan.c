@@ -192,7 +192,7 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
         return err;
     const uint64_t *start =
         recovery.sets + (size_t)task->rank * task->plan.chunks;
-    if (ring->events.confirmation == GW__CONFIRMS_NOTHING) /* no user's data */
+    if (!gw__events_confirms(ring, task->op)) /* it has no user's data */
         count_recovery(&ring->status, ring->ops.view.ring_epoch, task->op,
                        &recovery);
     gw__log_info("ring",

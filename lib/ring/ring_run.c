@@ -233,6 +233,7 @@ static enum gw_err try_once(struct gw_ring *ring, struct attempt *a,
     struct gw_call call = *a->call;
     uint64_t epoch = ring->ops.view.ring_epoch, op = ring->ops.next_op;
     copy_ranks(ring, a->done); /* control may adopt a view meanwhile */
+    gw__events_confirm(ring, op, GW__CONFIRMS_NOTHING);
     call.root = root;
     if (!call.plan && !call.algo)
         call.plan = find_plan(ring, &call);
@@ -296,12 +297,11 @@ static enum gw_err confirm(struct gw_ring *ring, const struct attempt *a,
                                       .type = GW_U64,
                                       .op = GW_MIN,
                                       .tag = GW__RING_OWN_TAG};
-    gw__events_confirm(ring,
+    gw__events_confirm(ring, ring->ops.next_op,
                        a->done_epoch ? GW__CONFIRMS_DONE : GW__CONFIRMS_LOST);
     ring->stops_on_restart = true;
     enum gw_err err = gw__ring_op(ring, &call, result, why);
     ring->stops_on_restart = false;
-    gw__events_confirm(ring, GW__CONFIRMS_NOTHING);
     return err;
 }
 
