@@ -256,6 +256,7 @@ Suite *suite_ringtop_matrix(void)
     const TTest *const tests[] = {
         signs_of_a_ring,
         a_double_count_is_shouted,
+        an_unknown_scratch_is_not_a_double_count,
         a_double_count_is_found_automatically,
         the_same_transfer_twice_is_a_double,
     };
