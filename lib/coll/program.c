@@ -402,6 +402,7 @@ void gw__program_destroy(struct gw__program **program)
     free(p->in_begin);
     gw__passes_fini(&p->push);
     gw__passes_fini(&p->pull);
+    gw__passes_fini(&p->halves);
     gw__loads_fini(&p->loads);
     free(p);
     *program = NULL;

@@ -71,6 +71,9 @@ struct gw__arrival {
     uint32_t source; /* index into sources */
 };
 
+/* Both ends of a transfer may run its loop, a half each. */
+enum gw__half { GW__NOT_HALVED, GW__FIRST_HALF, GW__SECOND_HALF };
+
 /* One loop of a window pass: reduce the values of `source_begin...` (ranks
  * whose initial value of the chunk is read in place) and store into the results
  * of `dest_begin...`. Both are ranks, this one included. */
@@ -78,6 +81,7 @@ struct gw__pass {
     uint32_t chunk;
     uint32_t source_begin, source_count;
     uint32_t dest_begin, dest_count;
+    enum gw__half half;
     bool completes;
 };
 
@@ -144,8 +148,9 @@ struct gw__program {
     bool direct;   /* `push` is present */
     bool stepwise; /* `loads` are, and the peers in `push` */
     bool eager; /* and `pull`: every value sent is some rank's initial value */
+    bool halvable;   /* and `halves` */
     bool overwrites; /* a pass stores over an initial value that others load */
-    struct gw__passes push, pull;
+    struct gw__passes push, pull, halves;
     struct gw__loads loads;
 };
 

@@ -132,15 +132,15 @@ static bool run_steps(const struct gw__window_call *w)
     const struct gw__prepared_call *p = w->prepared;
     unsigned lost;
     return gw__run_steps(w, GW__WHOLE, &lost) &&
-           (p->eager ||
-            gw__first_not_entered(w->comm, &p->program->push, w->turn) < 0);
+           (p->eager || gw__first_not_entered(w->comm, gw__prepared_passes(p),
+                                              w->turn) < 0);
 }
 
 /* Publishes that the steps are done, and waits for the ranks that touch us. */
 static bool leave(const struct gw__window_call *w)
 {
     struct gw_comm *comm = w->comm;
-    const struct gw__passes *passes = &w->prepared->program->push;
+    const struct gw__passes *passes = gw__prepared_passes(w->prepared);
     bool waited = false;
     atomic_store_explicit(&gw__control_entry(comm, comm->rank, w->turn)->done,
                           UINT32_MAX, memory_order_release);

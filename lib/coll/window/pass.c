@@ -8,7 +8,10 @@
 #include "private_memory.h"
 #include "staging.h"
 
+#include <assert.h>
 #include <string.h>
+
+enum { GRAIN = 64 }; /* elements: halves begin on cache lines */
 
 /* A rank's buffer or staging buffer: its address in this process, or in that of
  * the rank. */
@@ -185,22 +188,49 @@ static bool run_part(const struct gw__window_call *w,
     return true;
 }
 
+static struct gw__part part_of(const struct gw__prepared_call *p,
+                               const struct gw__prepared_step *s,
+                               uint32_t fragment)
+{
+    size_t begin = fragment == GW__WHOLE ? 0 : fragment * p->fragment_elems;
+    size_t elems = begin < s->count ? s->count - begin : 0;
+    if (fragment != GW__WHOLE && elems > p->fragment_elems)
+        elems = p->fragment_elems;
+    return (struct gw__part){.fragment = fragment,
+                             .fragment_at = begin * p->elem_bytes,
+                             .elems = elems};
+}
+
+/* A root whose call is not in place copies its own buffer meanwhile, and leaves
+ * both halves to the receiver. Halves begin on cache lines. Buffers are not
+ * staged here, so a part is the whole chunk. */
+static struct gw__part half_of(const struct gw__window_call *w,
+                               const struct gw__prepared_step *s)
+{
+    const struct gw__prepared_call *p = w->prepared;
+    unsigned root = p->operands[s->source_begin].rank;
+    size_t middle = s->count / 2 / GRAIN * GRAIN;
+    if (!gw__control_entry(w->comm, root, w->turn)->in_place)
+        middle = s->count;
+    bool first = s->half == GW__FIRST_HALF;
+    return (struct gw__part){.fragment = GW__WHOLE,
+                             .fragment_at = first ? 0 : middle * p->elem_bytes,
+                             .elems = first ? middle : s->count - middle};
+}
+
 bool gw__run_steps(const struct gw__window_call *w, uint32_t fragment,
                    unsigned *lost)
 {
     const struct gw__prepared_call *p = w->prepared;
-    size_t begin = fragment == GW__WHOLE ? 0 : fragment * p->fragment_elems;
     bool copies = gw__private_memory_is_touched(w);
     for (unsigned i = 0; i < p->step_count; i++) {
         const struct gw__prepared_step *s = &p->steps[i];
-        size_t elems = begin < s->count ? s->count - begin : 0;
-        if (fragment != GW__WHOLE && elems > p->fragment_elems)
-            elems = p->fragment_elems;
-        struct gw__part part = {.fragment = fragment,
-                                .fragment_at = begin * p->elem_bytes,
-                                .elems = elems};
-        if (elems > 0 && !(copies ? gw__private_memory_run(w, s, &part, lost)
-                                  : run_part(w, s, &part, lost)))
+        assert(s->half == GW__NOT_HALVED || fragment == GW__WHOLE);
+        const struct gw__part part =
+            s->half ? half_of(w, s) : part_of(p, s, fragment);
+        if (part.elems > 0 &&
+            !(copies ? gw__private_memory_run(w, s, &part, lost)
+                     : run_part(w, s, &part, lost)))
             return false;
     }
     return true;

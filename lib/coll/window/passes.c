@@ -19,6 +19,10 @@
  *
  * Pull passes store only into the rank's own result. They exist if only initial
  * values travel, and let small inputs be read from the control blocks.
+ *
+ * In a broadcast between two ranks the root would wait while the other one
+ * copies. So there are passes in which the receiver loads the first half of each
+ * chunk, and the root stores the second one.
  */
 #include "coll/program.h"
 
@@ -26,11 +30,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum kind { PUSH, PULL, HALVES };
+
 struct maker {
     const struct gw__program *program;
     const struct gw_plan *plan;
     unsigned rank;
-    bool push;
+    enum kind kind;
     struct gw__passes *passes;
     bool *touch, *touched;
     bool *pushes;         /* step -> are its initial values pushed? */
@@ -149,7 +155,8 @@ static void add_receivers(struct maker *m, uint32_t cell, uint32_t version)
     for (uint32_t s = 0; s < p->send_count; s++)
         if (p->sends[s].cell == cell && p->sends[s].version == version &&
             p->sends[s].replaces &&
-            (version != GW__NO_WRITE || m->pushes[p->sends[s].step]))
+            (version != GW__NO_WRITE || m->kind == HALVES ||
+             m->pushes[p->sends[s].step]))
             push_rank(m, p->sends[s].peer);
 }
 
@@ -171,6 +178,8 @@ static void pass_of_write(struct maker *m, uint32_t index)
     struct gw__pass *pass = add_pass(m, cell->chunk);
     if (!pass)
         return;
+    if (m->kind == HALVES)
+        pass->half = GW__FIRST_HALF;
     add_sources(m, pass, w);
     if (cell->wants)
         push_rank(m, m->rank);
@@ -178,21 +187,39 @@ static void pass_of_write(struct maker *m, uint32_t index)
     end_dests(m, &m->passes->list[m->passes->count - 1]);
 }
 
+static struct gw__pass *add_pass_of_own(struct maker *m, unsigned chunk)
+{
+    struct gw__pass *pass = add_pass(m, chunk);
+    if (!pass)
+        return NULL;
+    push_rank(m, m->rank);
+    pass->source_count = 1;
+    pass->dest_begin = m->passes->rank_count;
+    return pass;
+}
+
 /* An initial value of this rank that it stores for others, or for itself. */
 static void pass_of_cell(struct maker *m, uint32_t index)
 {
     const struct gw__cell *cell = &m->program->cells[index];
-    struct gw__pass *pass = add_pass(m, cell->chunk);
+    struct gw__pass *pass = add_pass_of_own(m, cell->chunk);
     if (!pass)
         return;
-    push_rank(m, m->rank);
-    pass->source_count = 1;
-    pass->dest_begin = m->passes->rank_count;
     if (cell->wants && !cell->written)
         push_rank(m, m->rank);
-    if (m->push)
+    if (m->kind == PUSH)
         add_receivers(m, index, GW__NO_WRITE);
-    end_dests(m, &m->passes->list[m->passes->count - 1]);
+    end_dests(m, pass);
+}
+
+static void pass_of_half(struct maker *m, uint32_t index)
+{
+    struct gw__pass *pass = add_pass_of_own(m, m->program->cells[index].chunk);
+    if (!pass)
+        return;
+    pass->half = GW__SECOND_HALF;
+    add_receivers(m, index, GW__NO_WRITE);
+    end_dests(m, pass);
 }
 
 /* Does this rank run write `w`, or does the sender store it here? */
@@ -231,9 +258,9 @@ static void add_served(struct maker *m, unsigned peer, unsigned chunk,
     struct gw__cell *cell = cell_of(m, chunk);
     m->touched[peer] = true;
     if (stores)
-        cell->peers_store |= m->push;
+        cell->peers_store |= m->kind == PUSH;
     else
-        cell->peers_load |= m->push;
+        cell->peers_load |= m->kind == PUSH;
     p->served[p->served_count++] =
         (struct gw__served){.cell = (uint32_t)(cell - m->program->cells),
                             .peer = (uint16_t)peer,
@@ -253,6 +280,8 @@ static void find_touched(struct maker *m)
                 add_served(m, t->dst, t->chunk, false);
             if (t->dst == m->rank && !receiver_runs(m, t, step))
                 add_served(m, t->src, t->chunk, true);
+            if (t->dst == m->rank && m->kind == HALVES)
+                m->touched[t->src] = true;
         }
 }
 
@@ -265,8 +294,11 @@ static void make_passes(struct maker *m)
             m->overwrites |= p->writes[w].hazard_count > 0;
         }
     for (uint32_t c = 0; c < p->cell_count; c++)
-        if (p->cells[c].holds)
+        if (p->cells[c].holds) {
             pass_of_cell(m, c);
+            if (m->kind == HALVES)
+                pass_of_half(m, c);
+        }
     find_touched(m);
     list_ranks(m->touch, m->plan->ranks, m->passes->touch,
                &m->passes->touch_count);
@@ -286,14 +318,24 @@ static bool only_first_values(const struct maker *m)
     return true;
 }
 
-static enum gw_err make_kind(struct gw__program *program, bool push,
+static bool is_halvable(const struct gw__program *program)
+{
+    const struct gw_plan *plan = program->plan;
+    bool from_root = program->eager && plan->collective == GW_BROADCAST &&
+                     plan->ranks == 2 && plan->transfer_count > 0;
+    for (size_t i = 0; from_root && i < plan->transfer_count; i++)
+        from_root = plan->transfers[i].src == plan->root;
+    return from_root;
+}
+
+static enum gw_err make_kind(struct gw__program *program, enum kind kind,
                              struct gw__passes *passes, struct gw_error *why)
 {
     const struct gw_plan *plan = program->plan;
     struct maker m = {.program = program,
                       .plan = plan,
                       .rank = program->rank,
-                      .push = push,
+                      .kind = kind,
                       .passes = passes};
     m.touch = calloc(plan->ranks, sizeof(bool));
     m.touched = calloc(plan->ranks, sizeof(bool));
@@ -310,10 +352,10 @@ static enum gw_err make_kind(struct gw__program *program, bool push,
                !passes->touch || !passes->touched || !passes->served;
     if (!m.failed) {
         find_writes(&m);
-        for (unsigned s = 0; push && s < plan->steps; s++)
+        for (unsigned s = 0; kind == PUSH && s < plan->steps; s++)
             m.pushes[s] = senders_store(plan, s, seen);
         make_passes(&m);
-        if (push) {
+        if (kind == PUSH) {
             program->eager = only_first_values(&m);
             program->overwrites = m.overwrites;
         }
@@ -329,9 +371,12 @@ static enum gw_err make_kind(struct gw__program *program, bool push,
 enum gw_err gw__passes_make(struct gw__program *program, struct gw_error *why)
 {
     program->direct = true;
-    enum gw_err err = make_kind(program, true, &program->push, why);
+    enum gw_err err = make_kind(program, PUSH, &program->push, why);
     if (!err && program->eager)
-        err = make_kind(program, false, &program->pull, why);
+        err = make_kind(program, PULL, &program->pull, why);
+    program->halvable = !err && is_halvable(program);
+    if (program->halvable)
+        err = make_kind(program, HALVES, &program->halves, why);
     return err;
 }
 

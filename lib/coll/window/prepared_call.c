@@ -169,6 +169,7 @@ static void add_step(const struct preparation *m, const struct gw__pass *pass)
         .source_count = pass->source_count,
         .count = chunk_elems(m->comm, m->call, m->plan, pass->chunk),
         .completes = pass->completes,
+        .half = pass->half,
         .past = gw__reduce_past(m->comm, m->call, pass->source_count)};
     for (uint32_t i = 0; i < pass->source_count; i++)
         add_source(m, ranks[pass->source_begin + i], pass->chunk);
@@ -184,7 +185,8 @@ static void add_step(const struct preparation *m, const struct gw__pass *pass)
 
 /* ---- what a run moves ---- */
 
-/* Counts the bytes that a step loads from other ranks and stores into them. */
+/* Counts the bytes that a step loads from other ranks and stores into them. Those
+ * of two halves count as if the receiver loaded both. */
 static void count_step(const struct gw__prepared_call *p,
                        const struct gw__prepared_step *s, unsigned rank,
                        struct gw_counters *once)
@@ -194,7 +196,7 @@ static void count_step(const struct gw__prepared_call *p,
     for (unsigned i = 0; i < s->source_count; i++)
         if (sources[i].rank != rank)
             once[sources[i].rank].bytes_received += s->count * p->elem_bytes;
-    for (unsigned i = 0; i < s->dest_count; i++)
+    for (unsigned i = 0; i < s->dest_count && s->half != GW__SECOND_HALF; i++)
         if (dests[i].rank != rank)
             once[dests[i].rank].bytes_sent += s->count * p->elem_bytes;
 }
@@ -323,16 +325,19 @@ static void describe_call(const struct preparation *m,
     p->bytes_out = gw__bytes_out(m->comm, call);
     p->eager =
         p->program->eager && largest_input(m->comm, call) <= GW__EAGER_BYTES;
+    bool pays = !p->eager && gw__private_memory_pays(m->comm, call);
+    p->halved = pays && p->program->halvable;
     p->peers_load = !p->eager && any_peer_loads(p->program) && p->bytes_in > 0;
-    p->peers_store =
-        !p->eager && any_peer_stores(p->program) && p->bytes_out > 0;
+    p->peers_store = !p->eager && p->bytes_out > 0 &&
+                     (any_peer_stores(p->program) ||
+                      (p->halved && m->comm->rank != call->root));
+    p->copies = pays && (p->peers_load || p->peers_store);
     p->saves_input =
         !p->eager && p->key.in_place && call->collective == GW_ALLTOALL;
     p->overwrites = !p->eager && p->program->overwrites && call->out != NULL;
     p->posted_from = posted_from(m);
     if (!p->eager)
         gw__staging_split(m->comm, call, p);
-    p->copies = gw__private_memory_pays(m->comm, call, p);
 }
 
 static bool allocate_steps(const struct preparation *m)

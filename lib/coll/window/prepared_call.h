@@ -43,6 +43,7 @@ struct gw__prepared_step {
     uint32_t dest_begin, dest_count;
     size_t count;
     bool completes, past; /* past the caches */
+    enum gw__half half;
 };
 
 /* The transfers of a call between this rank and a peer. */
@@ -64,6 +65,7 @@ struct gw__prepared_call {
                                    still read */
     bool copies;                  /* peers copy the buffers if they cannot map
                                      them (private_memory.c) */
+    bool halved;                  /* both ranks copy a half of each chunk */
     size_t bytes_in, bytes_out;   /* of this rank's buffers */
     size_t posted_from;           /* eager: offset of the input in the buffer */
     size_t elem_bytes;
@@ -81,7 +83,9 @@ struct gw__prepared_call {
 static inline const struct gw__passes *
 gw__prepared_passes(const struct gw__prepared_call *p)
 {
-    return p->eager ? &p->program->pull : &p->program->push;
+    return p->eager    ? &p->program->pull
+           : p->halved ? &p->program->halves
+                       : &p->program->push;
 }
 
 /* The kept call with the same key, or NULL. */

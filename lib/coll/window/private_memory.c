@@ -31,7 +31,9 @@
  *   copied         60      258     367      40     819      937     186
  *   Open MPI       58      225     341      53    2049     1153     362
  *
- * Each rank decides this for its own buffers.
+ * All ranks come to the same decision. A broadcast between two ranks is copied
+ * by both, a half each (passes.c): 1 MiB in 58 us instead of 100, 16 MiB in 1.1
+ * ms instead of 2.8.
  */
 #include "private_memory.h"
 
@@ -65,8 +67,9 @@ static bool pays(const struct gw_comm *comm, const struct gw_call *call)
         return false;
     if (!gw__has_own_core(comm))
         return large && has_one_root(call);
-    return large || (call->collective == GW_BROADCAST &&
-                     gw__bytes_in(comm, call) >= BROADCAST_BYTES);
+    return large ||
+           (call->collective == GW_BROADCAST &&
+            call->count * gw_dtype_size(call->type) >= BROADCAST_BYTES);
 }
 
 /* Once per process, on rank 0, which stands for all. */
@@ -82,11 +85,10 @@ static void notice_refusal(const struct gw_comm *comm,
 }
 
 bool gw__private_memory_pays(const struct gw_comm *comm,
-                             const struct gw_call *call,
-                             const struct gw__prepared_call *p)
+                             const struct gw_call *call)
 {
     struct gw_error why = {0};
-    if (!(p->peers_load || p->peers_store) || !pays(comm, call))
+    if (!pays(comm, call))
         return false;
     bool may = comm->windows->can_copy(comm->wire, &why);
     if (!may)

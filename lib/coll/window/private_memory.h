@@ -25,8 +25,7 @@ size_t gw__private_memory_from(const struct gw_comm *comm);
 /* Should peers copy the buffers of the call if they cannot map them, and may
  * they? Otherwise these are staged. */
 bool gw__private_memory_pays(const struct gw_comm *comm,
-                             const struct gw_call *call,
-                             const struct gw__prepared_call *p);
+                             const struct gw_call *call);
 /* Names memory for peers, to map it, or to copy it. GW__MEMORY_NONE: it must be
  * staged. */
 struct gw__memory_range
