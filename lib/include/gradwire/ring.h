@@ -126,7 +126,8 @@ struct gw_ring_config {
     const struct gw_algo *const *algos;
     unsigned algo_count; /* 0: the ring's own plan */
     /* The same for calls of gw_ring_run that name no algorithm. They can be for
-     * several collectives, and their plans can use scratch. Without a plan the
+     * several collectives. Their plans can use scratch; then the sums of an
+     * all-reduce can have different bits on different ranks. Without a plan the
      * library chooses an algorithm. */
     const struct gw_algo *const *run_algos;
     unsigned run_algo_count;
