@@ -54,6 +54,7 @@ static enum gw_err blame(struct work *work, const struct gw_ring_result *result,
 {
     unsigned wrong = GW_RING_NODES, times = 0;
     unsigned first = bank_of(element) * BANK_NODES;
+    work->wrong += result->count;
     for (unsigned i = 0; i < BANK_NODES; i++) {
         unsigned node = first + i;
         unsigned digit = (unsigned)((uint64_t)sum >> (2 * i)) & 3;
@@ -80,7 +81,8 @@ enum gw_err work_evaluate(struct work *work,
 {
     const int64_t *sums = result->data;
     int64_t expected[POSITIONS] = {0}; /* by bank */
-    if (work->order.kind != WORK_OPS || result->tag != WORK_STEP)
+    if (work->order.kind != WORK_OPS || work_is_whole(work) ||
+        result->tag != WORK_STEP)
         return GW_OK;
     for (unsigned node = 0; node < GW_RING_NODES; node++)
         if (gw_nodes_has(&result->contributors, node))
