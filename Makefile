@@ -248,7 +248,7 @@ check-rejoin: all
 	@B=$(B) tests/fault/rejoin.sh $(N)
 #: check-scale       kill members of large rings (SCALE=64 members, KILLS=20)
 check-scale: all
-	@B=$(B) bats tests/fault/scale.bats
+	@B=$(B) bats tests/scale.bats
 #: check-failpoints  crash at every step of the protocols, on each rank
 check-failpoints: all $(B)/failpoints $(B)/pskills
 	@B=$(B) tests/fault/failpoints.sh

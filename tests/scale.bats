@@ -7,7 +7,7 @@
 
 setup() {
     bats_require_minimum_version 1.5.0
-    load ../until
+    load until
     RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
     export RINGCTL
     cd "$BATS_TEST_TMPDIR" || return 1
