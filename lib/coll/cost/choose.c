@@ -12,8 +12,12 @@
  *              round otherwise), and the loads and stores, spread over the
  *              cores and bounded by the busiest rank
  */
+#include "choose.h"
+
 #include "calibration.h"
+#include "coll/program.h"
 #include "cost_model.h"
+#include "plan/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +90,7 @@ static double memory_us(const struct gw_wire_costs *costs, unsigned ranks,
 
 /* From alpha, beta, gamma, memory and meetings alone. */
 static enum gw_err predict_roughly(const struct gw_wire_costs *costs,
-                                   bool windows, const struct gw_algo *algo,
+                                   bool windows, bool direct,
                                    const struct gw_plan *plan, size_t count,
                                    size_t elem_bytes, double *us)
 {
@@ -99,10 +103,10 @@ static enum gw_err predict_roughly(const struct gw_wire_costs *costs,
     *us = crowd(costs, plan->ranks) * price.predicted_us;
     if (!windows)
         return GW_OK;
-    if (!count_traffic(plan, count, elem_bytes, algo->direct, &traffic))
+    if (!count_traffic(plan, count, elem_bytes, direct, &traffic))
         return GW_ENOMEM;
     bool eager = plan->steps == 1 && count * elem_bytes <= GW__EAGER_BYTES;
-    double meetings = !algo->direct
+    double meetings = !direct
                           ? gw_cost_model_us(&costs->model, price.rounds, 0, 0)
                       : eager ? costs->sync_us / 2
                               : costs->sync_us;
@@ -113,18 +117,40 @@ static enum gw_err predict_roughly(const struct gw_wire_costs *costs,
 
 /* The features and amounts of the cost breakdown; false when memory is
  * short. */
-static bool find_features(const struct gw__setting *setting,
-                          const struct gw_algo *algo,
+static bool find_features(const struct gw__setting *setting, bool direct,
                           const struct gw_plan *plan, size_t count,
                           size_t elem_bytes,
                           double features[GW_COEFFICIENTS_MAX])
 {
     struct gw__cost_features work;
-    if (!gw__cost_features_of(plan, algo->direct, count, elem_bytes, setting,
-                              &work))
+    if (!gw__cost_features_of(plan, direct, count, elem_bytes, setting, &work))
         return false;
     gw__cost_breakdown(&work, setting, features);
     return true;
+}
+
+/* A plan of a user is analysed, as before it runs. */
+static enum gw_err runs_direct(const struct gw_algo *algo,
+                               const struct gw_plan *plan, bool *direct)
+{
+    *direct = algo->direct;
+    return gw__algo_is_added(algo) ? gw__plan_is_direct(plan, direct, NULL)
+                                   : GW_OK;
+}
+
+static enum gw_err predict_plan(const struct gw_wire_costs *costs,
+                                const struct gw__setting *setting,
+                                const struct gw_plan *plan, bool direct,
+                                size_t count, size_t elem_bytes, double *us)
+{
+    double features[GW_COEFFICIENTS_MAX];
+    if (!costs->fitted_ranks)
+        return predict_roughly(costs, setting->windows, direct, plan, count,
+                               elem_bytes, us);
+    if (!find_features(setting, direct, plan, count, elem_bytes, features))
+        return GW_ENOMEM;
+    *us = gw__cost_us(features, costs->coefficients);
+    return GW_OK;
 }
 
 static enum gw_err predict(const struct gw_wire_costs *costs,
@@ -133,19 +159,14 @@ static enum gw_err predict(const struct gw_wire_costs *costs,
                            size_t count, size_t elem_bytes, double *us)
 {
     struct gw_algo_args args = {.ranks = ranks};
-    double features[GW_COEFFICIENTS_MAX];
     struct gw_plan *plan;
+    bool direct;
     enum gw_err err =
         gw_plan_make(algo->collective, algo->name, &args, &plan, NULL);
-    if (err)
-        return err;
-    if (!costs->fitted_ranks)
-        err = predict_roughly(costs, setting->windows, algo, plan, count,
-                              elem_bytes, us);
-    else if (find_features(setting, algo, plan, count, elem_bytes, features))
-        *us = gw__cost_us(features, costs->coefficients);
-    else
-        err = GW_ENOMEM;
+    if (!err)
+        err = runs_direct(algo, plan, &direct);
+    if (!err)
+        err = predict_plan(costs, setting, plan, direct, count, elem_bytes, us);
     gw_plan_destroy(&plan);
     return err;
 }
@@ -276,6 +297,22 @@ double gw_predict_us(const char *wire, const struct gw_wire_costs *costs,
                                                                          : us;
 }
 
+enum gw_err gw__plan_predict_us(const char *wire,
+                                const struct gw_wire_costs *costs,
+                                const struct gw_plan *plan, size_t count,
+                                size_t elem_bytes, double *us,
+                                struct gw_error *why)
+{
+    struct gw__setting setting = setting_of(wire, costs);
+    bool direct;
+    enum gw_err err = gw__plan_is_direct(plan, &direct, why);
+    if (err)
+        return err;
+    err = predict_plan(costs, &setting, plan, direct, count, elem_bytes, us);
+    return err ? gw_fail(why, err, "prediction for %zu elements", count)
+               : GW_OK;
+}
+
 size_t gw_choose(const char *wire, enum gw_collective collective,
                  unsigned ranks, size_t count, size_t elem_bytes,
                  struct gw_candidate *out, size_t capacity)
@@ -313,8 +350,9 @@ size_t gw_cost_breakdown(const char *wire, const struct gw_algo *algo,
     if (!costs.fitted_ranks ||
         gw_plan_make(algo->collective, algo->name, &args, &plan, NULL))
         return 0;
-    bool known =
-        find_features(&setting, algo, plan, count, elem_bytes, features);
+    bool direct, known = !runs_direct(algo, plan, &direct) &&
+                         find_features(&setting, direct, plan, count,
+                                       elem_bytes, features);
     for (unsigned i = 0; known && gw_coefficient_name(i, NULL); i++)
         if (features[i] * costs.coefficients[i] > 0)
             lines[n++] = (struct gw_cost_line){
