@@ -3,12 +3,18 @@
  * collrun synth --wire: a plan for this machine instead of a cluster. Its ranks
  * reach all others at once and may share cores, so that flat plans compete with
  * trees, and the cost model of collrun sim --wire (sim_machine.c) decides.
+ *
+ * In shared memory there are flat plans only, unless trees are requested:
+ * windows run these in one pass, but a tree transfer by transfer. The cost model
+ * is not fitted to that, and its predictions for trees are too short.
  */
 #include "synth.h"
 
 #include "collrun/plan/plan_source.h"
 
 #include <coll/cost/choose.h>
+
+#include <string.h>
 
 enum { ELEM_BYTES = sizeof(float) };
 
@@ -40,6 +46,7 @@ enum gw_err synth_machine(const struct sim_machine *machine,
     struct gw_synthesis here = *wanted;
     here.predict = predict_plan;
     here.context = &p;
+    here.flat = strcmp(p.wire, "shm") == 0;
     gw_costs_among(p.wire, here.ranks, &p.costs, &measured);
     enum gw_err err = gw_synthesize(topology, &here, plan, result, why);
     size_t count =

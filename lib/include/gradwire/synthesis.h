@@ -31,6 +31,9 @@ struct gw_synthesis {
     enum gw_err (*predict)(void *context, const struct gw_plan *plan,
                            double *time_us, struct gw_error *why);
     void *context;
+    /* With `predict`: compare flat plans only, unless `trees` or `parts` is
+     * given. */
+    bool flat;
 };
 
 struct gw_synthesis_result {

@@ -59,10 +59,16 @@ static bool may_be_flat(const struct gw_synthesis *wanted)
            wanted->collective != GW_CUSTOM;
 }
 
+static bool may_be_tree(const struct gw_synthesis *wanted)
+{
+    return has_trees(wanted->collective) &&
+           !(wanted->flat && may_be_flat(wanted));
+}
+
 static enum gw_err check_wanted(const struct gw_synthesis *wanted,
                                 struct gw_error *why)
 {
-    if (!has_trees(wanted->collective) && !may_be_flat(wanted))
+    if (!may_be_tree(wanted) && !may_be_flat(wanted))
         return gw_fail(why, GW_EINVAL,
                        "trees make broadcast, reduce, allgather, "
                        "reduce_scatter and allreduce, not %s",
@@ -323,7 +329,7 @@ static enum gw_err try_all(struct synthesis *s, struct gw_error *why)
     enum gw_err err = check_wanted(s->wanted, why);
     if (!err && may_be_flat(s->wanted))
         err = try_flat(s, why);
-    if (err || !has_trees(s->wanted->collective))
+    if (err || !may_be_tree(s->wanted))
         return err;
     err = prepare_trees(s, why);
     return err ? err : try_trees(s, why);
