@@ -232,7 +232,7 @@ check-repeat: all $(B)/pskills $(B)/unit
 check-model:
 	@tests/spin/check.sh $(B)
 # Chaos on real processes, each for CHAOS_FOR; every failpoint.
-.PHONY: check-chaos check-entered check-failpoints check-calm check-memory check-rejoin sim-night
+.PHONY: check-chaos check-collectives check-entered check-failpoints check-calm check-memory check-rejoin sim-night
 #: check-entered     count the source files that a call, a push and a death enter
 check-entered:
 	@$(MAKE) --no-print-directory B=$(B)/coverage SAN=--coverage OPT=-O0 $(B)/coverage/entered
@@ -240,6 +240,9 @@ check-entered:
 #: check-chaos       run ringctl chaos on rings and servers (CHAOS_FOR=1m each)
 check-chaos: all
 	@B=$(B) tests/fault/chaos.sh
+#: check-collectives kill members N=100 times while imported plans run
+check-collectives: all
+	@B=$(B) tests/fault/collectives.sh $(N)
 #: check-rejoin      pause a member until it is declared dead, N=20 times; it rejoins
 check-rejoin: all
 	@B=$(B) tests/fault/rejoin.sh $(N)

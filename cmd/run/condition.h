@@ -25,6 +25,7 @@
     X(loss, "Loss of the newest step.")                                        \
     X(lost, "Contributions and samples that are in no result.")                \
     X(doubled, "Contributions and samples that were counted twice.")           \
+    X(wrong, "Wrong elements in results of ops.")                              \
     X(done, "1 when the training is complete.")                                \
     X(parked,                                                                  \
       "Members that are cut off from the majority of the controllers.")        \

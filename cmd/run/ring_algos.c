@@ -8,6 +8,8 @@
 #include "common/plan/plan_file.h"
 #include "common/plan/plan_plugin.h"
 
+#include <gradwire/ring.h>
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -57,14 +59,50 @@ enum gw_err ring_algos_list(const char *words, char *list, size_t room,
     return err;
 }
 
-enum gw_err ring_algos_open(const char *list, struct ring_algos *algos,
-                            struct gw_error *why)
+/* ---- reading ---- */
+
+enum gw_err ring_algos_collective(const char *word,
+                                  enum gw_collective *collective,
+                                  struct gw_error *why)
+{
+    *collective = GW_ALLREDUCE;
+    enum gw_err err = word ? gw_collective_parse(word, collective, why) : GW_OK;
+    if (!err && *collective == GW_CUSTOM)
+        err = gw_fail(why, GW_EINVAL,
+                      "custom is the collective of one plan, and has none for "
+                      "the members that are left after a death");
+    return err ? gw_wrap(why, err, "--collective") : GW_OK;
+}
+
+/* The plan of a file for its own number of ranks, or for the first that it
+ * has. */
+static enum gw_err make_any(const struct gw_algo *algo, struct gw_plan **plan)
+{
+    const char *path = plan_file_path(algo);
+    unsigned ranks = path ? plan_file_ranks(path) : 0;
+    unsigned first = ranks ? ranks : 2, last = ranks ? ranks : GW_RING_NODES;
+    enum gw_err err = GW_EINVAL;
+    *plan = NULL;
+    for (unsigned n = first; err && n <= last; n++)
+        err = gw__whole_plan_make(algo->collective, algo, n, plan, NULL);
+    return err;
+}
+
+/* Does a file's plan have no recovery by chunk? *why may be NULL. */
+static bool is_whole(const struct gw_algo *algo, struct gw_error *why)
+{
+    struct gw_plan *plan;
+    if (!plan_file_path(algo) || make_any(algo, &plan))
+        return false;
+    bool whole = gw__plan_has_chunk_recovery(plan, why) != GW_OK;
+    gw_plan_destroy(&plan);
+    return whole;
+}
+
+static enum gw_err read_words(char *left, struct ring_algos *algos,
+                              struct gw_error *why)
 {
     enum gw_err err = GW_OK;
-    memset(algos, 0, sizeof *algos);
-    char *copy = strdup(list), *left = copy;
-    if (!copy)
-        return gw_fail(why, GW_ENOMEM, "--algo");
     for (char *word = strsep(&left, "\n"); word && *word && !err;
          word = strsep(&left, "\n"))
         if (algos->count == RING_ALGOS_MAX)
@@ -72,10 +110,29 @@ enum gw_err ring_algos_open(const char *list, struct ring_algos *algos,
                           "--algo: too many algorithms; use at most %d",
                           RING_ALGOS_MAX);
         else
-            err = plan_algo(GW_ALLREDUCE, word, 0,
+            err = plan_algo(algos->collective, word, 0,
                             &algos->algos[algos->count++], why);
+    return err;
+}
+
+enum gw_err ring_algos_open(const char *list, enum gw_collective collective,
+                            struct ring_algos *algos, struct gw_error *why)
+{
+    memset(algos, 0, sizeof *algos);
+    algos->collective = collective;
+    algos->whole = collective != GW_ALLREDUCE;
+    char *copy = strdup(list ? list : "");
+    if (!copy)
+        return gw_fail(why, GW_ENOMEM, "--algo");
+    enum gw_err err = read_words(copy, algos, why);
     free(copy);
-    gw__chosen_plans_init(&algos->chosen, algos->algos, algos->count);
+    for (unsigned i = 0; !err && i < algos->count; i++)
+        algos->whole = algos->whole || is_whole(algos->algos[i], NULL);
+    if (algos->whole)
+        gw__whole_plans_init(&algos->chosen, collective, algos->algos,
+                             algos->count);
+    else
+        gw__chosen_plans_init(&algos->chosen, algos->algos, algos->count);
     return err;
 }
 
@@ -87,13 +144,42 @@ const char *ring_algos_name(struct ring_algos *algos, unsigned members)
     return plan ? plan->algo : NULL;
 }
 
-/* A file with a fixed number of ranks must be right, even if the ring has
- * another number of members at first. */
-static enum gw_err check_file(const struct gw_algo *algo, unsigned ranks,
+static enum gw_err make_checked(const struct ring_algos *algos,
+                                const struct gw_algo *algo, unsigned members,
+                                struct gw_plan **plan, struct gw_error *why)
+{
+    return algos->whole ? gw__whole_plan_make(algos->collective, algo, members,
+                                              plan, why)
+                        : gw__chosen_plan_make(algo, members, plan, why);
+}
+
+/* The root of an op is the oldest member. */
+static enum gw_err check_root(const struct gw_algo *algo, unsigned ranks,
                               struct gw_error *why)
 {
     struct gw_plan *plan;
-    enum gw_err err = gw__chosen_plan_make(algo, ranks, &plan, why);
+    enum gw_err err = plan_file_make(algo, ranks, &plan, why);
+    if (!err && plan->root != 0)
+        err = gw_fail(why, GW_ENOTSUP,
+                      "the plan has root %u; in an elastic ring the root is "
+                      "rank 0",
+                      plan->root);
+    gw_plan_destroy(&plan);
+    return err;
+}
+
+/* A file with a fixed number of ranks must be right, even if the ring has
+ * another number of members at first. */
+static enum gw_err check_file(const struct ring_algos *algos,
+                              const struct gw_algo *algo, unsigned ranks,
+                              struct gw_error *why)
+{
+    struct gw_plan *plan = NULL;
+    enum gw_err err = GW_OK;
+    if (gw_collective_rooted(algos->collective))
+        err = check_root(algo, ranks, why);
+    if (!err)
+        err = make_checked(algos, algo, ranks, &plan, why);
     gw_plan_destroy(&plan);
     return err ? gw_wrap(why, err, "--algo %.200s", plan_algo_word(algo))
                : GW_OK;
@@ -129,12 +215,30 @@ enum gw_err ring_algos_check(const struct ring_algos *algos, unsigned members,
         const char *path = plan_file_path(algos->algos[i]);
         unsigned ranks = path ? plan_file_ranks(path) : 0;
         struct gw_plan *plan;
-        if (ranks && check_file(algos->algos[i], ranks, why))
+        if (ranks && check_file(algos, algos->algos[i], ranks, why))
             return why->code;
         if (found)
             continue;
-        found = !gw__chosen_plan_make(algos->algos[i], members, &plan, &last);
+        found = !make_checked(algos, algos->algos[i], members, &plan, &last);
         gw_plan_destroy(&plan);
     }
     return found ? GW_OK : refuse_members(algos, members, &last, why);
+}
+
+enum gw_err ring_algos_check_by_chunk(const struct ring_algos *algos,
+                                      const char *user, struct gw_error *why)
+{
+    struct gw_error reason;
+    if (!algos->whole)
+        return GW_OK;
+    if (algos->collective != GW_ALLREDUCE)
+        return gw_fail(why, GW_EINVAL,
+                       "%s needs all-reduces, but --collective is %s", user,
+                       gw_collective_name(algos->collective));
+    for (unsigned i = 0; i < algos->count; i++)
+        if (is_whole(algos->algos[i], &reason))
+            return gw_fail(why, GW_ENOTSUP,
+                           "--algo %.200s: %s, and %s needs their recovery",
+                           plan_algo_word(algos->algos[i]), reason.text, user);
+    return GW_OK;
 }

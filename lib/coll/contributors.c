@@ -167,7 +167,7 @@ static enum gw_err check_contributors(
                        program->rank);
     if (plan->scratch)
         return gw_fail(why, GW_ENOTSUP,
-                       "plan %s uses scratch; an elastic ring runs only plans "
+                       "plan %s uses scratch; contributor sets need plans "
                        "without scratch",
                        plan->algo);
     if (contributors->own != (uint64_t)1 << comm->nodes[comm->rank])

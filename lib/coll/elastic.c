@@ -8,6 +8,8 @@
  */
 #include "elastic.h"
 
+#include "coll/cost/calibration.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +81,10 @@ enum gw_err gw__comm_prepare(const struct gw__comm_setup *setup,
         gw_comm_destroy(&comm);
         return err;
     }
-    gw_costs_among(comm->wire_name, comm->size, &comm->costs, &measured);
+    /* Built-in costs: all members must choose the same algorithms, but each has
+     * files and cores of its own. */
+    gw__costs_of(NULL, comm->wire_name, comm->size, &comm->costs, &measured);
+    comm->costs.cores = comm->size;
     *made = comm;
     return GW_OK;
 }

@@ -80,6 +80,9 @@ static enum gw_err init(struct gw_ring *ring,
     gw__state_lock_init(&ring->state_lock);
     gw__events_init(&ring->events, config->events);
     gw__chosen_plans_init(&ring->chosen, config->algos, config->algo_count);
+    for (unsigned c = 0; c < GW_COLLECTIVES; c++)
+        gw__whole_plans_init(&ring->run_plans[c], (enum gw_collective)c,
+                             config->run_algos, config->run_algo_count);
     ring->joining = true;
     ring->fetch.server_op = UINT64_MAX;
     ring->report.waits_for = GW__WAITS_FOR_NONE;
@@ -107,6 +110,8 @@ void gw_ring_destroy(struct gw_ring **made)
         free(ring->snapshots[i].data);
     free(ring->fetch.data);
     gw__chosen_plans_fini(&ring->chosen);
+    for (unsigned c = 0; c < GW_COLLECTIVES; c++)
+        gw__chosen_plans_fini(&ring->run_plans[c]);
     gw__events_fini(&ring->events);
     pthread_mutex_destroy(&ring->state_lock);
     gw__session_fini(&ring->session);

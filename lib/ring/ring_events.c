@@ -14,11 +14,39 @@
 
 /* ---- a sink for two threads ---- */
 
+static enum gw__confirmed confirmed_by(const struct gw__shared_sink *shared,
+                                       uint32_t op)
+{
+    const struct gw__confirmation *c =
+        &shared->confirmations[op % GW__OP_TABLE_OPS];
+    return c->op == op ? c->confirms : GW__CONFIRMS_NOTHING;
+}
+
+/* Is it an event of an op that confirms, which is not shown? */
+static bool is_hidden(const struct gw__shared_sink *shared,
+                      const struct gw_event *event)
+{
+    enum gw__confirmed confirms = confirmed_by(shared, event->op);
+    switch (event->kind) {
+    case GW_EV_OP_BEGIN:
+    case GW_EV_SEND:
+    case GW_EV_APPLY:
+    case GW_EV_WAIT:
+    case GW_EV_RECOVERY:
+        return confirms != GW__CONFIRMS_NOTHING;
+    case GW_EV_OP_END:
+        return confirms == GW__CONFIRMS_DONE;
+    default:
+        return false;
+    }
+}
+
 static void emit_shared(struct gw_sink *sink, const struct gw_event *event)
 {
     struct gw__shared_sink *shared = (struct gw__shared_sink *)sink;
     pthread_mutex_lock(&shared->lock);
-    gw_emit(shared->wrapped, event);
+    if (!is_hidden(shared, event))
+        gw_emit(shared->wrapped, event);
     pthread_mutex_unlock(&shared->lock);
 }
 
@@ -42,6 +70,20 @@ void gw__events_fini(struct gw__shared_sink *events)
 struct gw_sink *gw__events_sink(struct gw_ring *ring)
 {
     return ring->events.wrapped ? &ring->events.sink : NULL;
+}
+
+void gw__events_confirm(struct gw_ring *ring, uint64_t op,
+                        enum gw__confirmed confirms)
+{
+    pthread_mutex_lock(&ring->events.lock);
+    ring->events.confirmations[op % GW__OP_TABLE_OPS] =
+        (struct gw__confirmation){(uint32_t)op, confirms};
+    pthread_mutex_unlock(&ring->events.lock);
+}
+
+bool gw__events_confirms(const struct gw_ring *ring, uint64_t op)
+{
+    return confirmed_by(&ring->events, (uint32_t)op) != GW__CONFIRMS_NOTHING;
 }
 
 /* ---- events ---- */
@@ -119,7 +161,8 @@ static void members(struct gw_ring *ring, const struct gw__view *view)
         event_of(ring, GW_EV_EPOCH, (int64_t)view->ring_count);
     event.rank = GW_NONE;
     event.epoch = (uint32_t)view->epoch;
-    event.chunk = gw__chosen_event_chunk(&ring->chosen, view->ring_count);
+    event.chunk =
+        gw__chosen_event_chunk(gw__ring_reported_plans(ring), view->ring_count);
     emit(ring, &event);
 }
 

@@ -83,17 +83,30 @@ struct gw__compiled {
     unsigned nodes[GW__NODES_MAX], initial_members[GW__NODES_MAX];
 };
 
+/* The op that confirms an attempt of ring_run.c has the number of the attempt.
+ * Only the attempt is shown, whenever the op is completed. */
+struct gw__confirmation {
+    uint32_t op;
+    enum gw__confirmed {
+        GW__CONFIRMS_NOTHING,
+        GW__CONFIRMS_DONE, /* the attempt has reported its end itself */
+        GW__CONFIRMS_LOST  /* the attempt ends with this op */
+    } confirms;
+};
+
 /* A sink that two threads may use. */
 struct gw__shared_sink {
     struct gw_sink sink;
     pthread_mutex_t lock;
     struct gw_sink *wrapped;
+    struct gw__confirmation confirmations[GW__OP_TABLE_OPS]; /* by op % 2 */
 };
 
 struct gw_ring {
     struct gw_ring_config config;
     struct gw__session session;     /* its lock is `lock` */
-    struct gw__chosen_plans chosen; /* under `lock` */
+    struct gw__chosen_plans chosen; /* under `lock`, as are these: */
+    struct gw__chosen_plans run_plans[GW_COLLECTIVES]; /* of gw_ring_run */
     struct gw__shared_sink events;
 
     /* While true, the main thread must not move data or wait for peers: the
@@ -309,10 +322,19 @@ GW_MUST_CHECK enum gw_err gw__ring_compile(struct gw_ring *ring,
                                            const struct gw__recovery_task *task,
                                            struct gw__program **program,
                                            struct gw_error *why);
+/* The first `count` transfers of a plan, among `size` ranks of a communicator:
+ * `ranks` by rank of the plan. */
+GW_MUST_CHECK enum gw_err gw__ring_plan_begin(const struct gw_plan *plan,
+                                              size_t count, unsigned size,
+                                              const unsigned *ranks,
+                                              struct gw_plan **made,
+                                              struct gw_error *why);
 /* Where the task is cut; NULL: nowhere. */
 const struct gw_ring_hold *gw__ring_cut(const struct gw_ring *ring,
                                         const struct gw__recovery_task *task);
 void gw__ring_forget_plans(struct gw_ring *ring);
+/* The plans that events and the status are about. */
+struct gw__chosen_plans *gw__ring_reported_plans(struct gw_ring *ring);
 
 /* ---- ring_move.c ---- */
 
@@ -358,6 +380,10 @@ GW_MUST_CHECK enum gw_err gw__ring_op(struct gw_ring *ring,
 void gw__events_init(struct gw__shared_sink *events, struct gw_sink *wrapped);
 void gw__events_fini(struct gw__shared_sink *events);
 struct gw_sink *gw__events_sink(struct gw_ring *ring);
+/* Without `lock`: the meaning of this op's transfers from now on. */
+void gw__events_confirm(struct gw_ring *ring, uint64_t op, enum gw__confirmed);
+/* Main thread: is it an op that confirms? */
+bool gw__events_confirms(const struct gw_ring *ring, uint64_t op);
 /* All of these with `lock` held. */
 void gw__events_loss(struct gw_ring *ring, unsigned peer,
                      enum gw_evidence evidence);

@@ -25,6 +25,14 @@ void gw__ring_forget_plans(struct gw_ring *ring)
     gw__program_destroy(&ring->recovery);
 }
 
+struct gw__chosen_plans *gw__ring_reported_plans(struct gw_ring *ring)
+{
+    const struct gw_ring_config *config = &ring->config;
+    return config->run_algo_count
+               ? &ring->run_plans[config->run_algos[0]->collective]
+               : &ring->chosen;
+}
+
 /* Communicator rank of each of the task's members. */
 static void find_ranks(const struct gw_ring *ring,
                        const struct gw__recovery_task *task,
@@ -35,17 +43,17 @@ static void find_ranks(const struct gw_ring *ring,
             (unsigned)gw__view_rank(&ring->ops.view, task->plan.nodes[i]);
 }
 
-/* The first `count` transfers, among the ranks of the communicator. */
-static enum gw_err spread_out(const struct gw_plan *plan, size_t count,
-                              unsigned size, const unsigned *ranks,
-                              struct gw_plan **made, struct gw_error *why)
+enum gw_err gw__ring_plan_begin(const struct gw_plan *plan, size_t count,
+                                unsigned size, const unsigned *ranks,
+                                struct gw_plan **made, struct gw_error *why)
 {
     struct gw_builder *b;
-    enum gw_err err =
-        gw_builder_new(GW_ALLREDUCE, size, plan->chunks, 0, &b, why);
+    enum gw_err err = gw_builder_new(plan->collective, size, plan->chunks,
+                                     ranks[plan->root], &b, why);
     if (err)
         return err;
     gw_builder_name(b, plan->algo);
+    gw_builder_ports(b, plan->ports);
     for (unsigned s = 0; s < plan->steps; s++) {
         gw_builder_step(b);
         for (size_t t = plan->step_begin[s];
@@ -86,9 +94,9 @@ static enum gw_err make_program(const struct gw_ring *ring,
     find_ranks(ring, task, ranks);
     err = verify_recovery(recovery, task->op, why);
     if (!err && ring->comm)
-        err = spread_out(recovery->plan,
-                         cut ? gw__hold_prefix(recovery->plan, cut) : count,
-                         ring->ops.view.ring_count, ranks, &plan, why);
+        err = gw__ring_plan_begin(
+            recovery->plan, cut ? gw__hold_prefix(recovery->plan, cut) : count,
+            ring->ops.view.ring_count, ranks, &plan, why);
     if (!err && ring->comm)
         err = gw__program_new(&plan, ranks[task->rank], GW__WINDOW_NONE,
                               program, why);
@@ -184,8 +192,9 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
         return err;
     const uint64_t *start =
         recovery.sets + (size_t)task->rank * task->plan.chunks;
-    count_recovery(&ring->status, ring->ops.view.ring_epoch, task->op,
-                   &recovery);
+    if (!gw__events_confirms(ring, task->op)) /* it has no user's data */
+        count_recovery(&ring->status, ring->ops.view.ring_epoch, task->op,
+                       &recovery);
     gw__log_info("ring",
                  "node %u: op %llu is completed by a recovery plan: %zu "
                  "chunks spread, %zu kept, %zu fresh, %zu redone",

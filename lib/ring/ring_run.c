@@ -16,6 +16,13 @@
  * If the op is decided after a death, no member tries any more: some may
  * already have tried and wait for the op. If joiners come into the op it is
  * restarted, and so is the attempt.
+ *
+ * An attempt runs the plan of the configuration for the number of members
+ * (plans/chosen_plans.h), or one that the library chooses by its built-in costs
+ * (coll/elastic.c), so that all members run the same.
+ *
+ * In the events both have the number of the op, and the op that confirms is not
+ * shown (ring_events.c).
  */
 #include "ring_parts.h"
 
@@ -92,6 +99,63 @@ static bool is_possible(const struct gw_ring *ring, const struct attempt *a,
     return rank >= 0;
 }
 
+/* ---- lockstep: an attempt that is cut, and fails (ring_hold.c) ---- */
+
+/* Makes the program of the transfers before the cut, and keeps it until the
+ * communicator has been left. */
+static enum gw_err compile_cut(struct gw_ring *ring, const struct gw_call *call,
+                               const struct gw_ring_hold *cut, int *algo,
+                               struct gw_error *why)
+{
+    struct gw_comm *comm = ring->comm;
+    unsigned ranks[GW__NODES_MAX];
+    struct gw__program *program;
+    struct gw_plan *begin;
+    enum gw_err err = gw__program_for(comm, call, &program, algo, why);
+    if (err)
+        return err;
+    for (unsigned rank = 0; rank < comm->size; rank++)
+        ranks[rank] = rank;
+    err =
+        gw__ring_plan_begin(program->plan, gw__hold_prefix(program->plan, cut),
+                            comm->size, ranks, &begin, why);
+    if (err)
+        return err;
+    gw__program_destroy(&ring->recovery);
+    return gw__program_new(&begin, comm->rank, GW__WINDOW_NONE, &ring->recovery,
+                           why);
+}
+
+static enum gw_err start_cut(struct gw_ring *ring, const struct gw_call *call,
+                             const struct gw_ring_hold *cut,
+                             struct gw_request **request)
+{
+    struct gw_error why;
+    struct gw__signature signature;
+    int algo;
+    *request = NULL;
+    if (compile_cut(ring, call, cut, &algo, &why))
+        return gw__call_refuse(ring->comm, &why, call);
+    gw__call_sign(call, ring->comm->size, algo, &signature);
+    const struct gw__opening opening = {.call = call,
+                                        .program = ring->recovery,
+                                        .signature = &signature,
+                                        .op = ring->comm->next_op};
+    return gw__start_program(ring->comm, &opening, request);
+}
+
+static void hold_attempt(struct gw_ring *ring, const struct gw_ring_hold *cut)
+{
+    gw__session_lock(&ring->session);
+    while (!atomic_load(&ring->stop)) {
+        gw__hold_reached(ring, cut);
+        gw__session_nap(&ring->session);
+    }
+    gw__session_unlock(&ring->session);
+}
+
+/* ---- an attempt ---- */
+
 /* A single member needs no peers. */
 static enum gw_err run_alone(const struct gw_call *call, struct gw_error *why)
 {
@@ -107,15 +171,34 @@ static enum gw_err run_alone(const struct gw_call *call, struct gw_error *why)
     return err;
 }
 
+/* Shows for whom it waits, now and then. */
+static void report_wait(struct gw_ring *ring)
+{
+    uint64_t now_ns = gw_now_ns();
+    if (now_ns - ring->checked_ns < GW__RING_REPORT_NS)
+        return;
+    int rank = gw__comm_waits_for(ring->comm), node = -1;
+    gw__session_lock(&ring->session);
+    if (rank >= 0 && gw__ring_is_connected(ring))
+        node = (int)ring->ops.view.ring[rank].node;
+    gw__ring_report_progress(ring, GW__GATHERING, node);
+    ring->checked_ns = now_ns;
+    ring->status_changed = true;
+    gw__session_unlock(&ring->session);
+}
+
 /* GW_OK: done. GW_PENDING: another event came first. */
 static enum gw_err run_together(struct gw_ring *ring,
-                                const struct gw_call *call,
+                                const struct gw_call *call, uint64_t op,
                                 struct gw_error *why)
 {
     static const uint64_t nap_ns = 1000000;
+    const struct gw_ring_hold *cut = gw__hold_cut(ring, op);
     struct gw_comm *comm = ring->comm;
     struct gw_request *request = NULL;
-    enum gw_err err = gw_start(comm, call, &request);
+    comm->next_op = (uint32_t)op;
+    enum gw_err err = cut ? start_cut(ring, call, cut, &request)
+                          : gw_start(comm, call, &request);
     while (!err && request) {
         err = gw_test(&request);
         if (err != GW_PENDING)
@@ -123,30 +206,47 @@ static enum gw_err run_together(struct gw_ring *ring,
         if (atomic_load(&ring->stop))
             return GW_PENDING;
         comm->wire->ops->wait(comm->wire, nap_ns);
+        report_wait(ring);
         err = GW_OK;
     }
+    if (!err && cut)
+        hold_attempt(ring, cut);
     if (!err)
-        return GW_OK;
+        return cut ? GW_PENDING : GW_OK;
     err = gw__ring_comm_failed(ring, err, why);
     return err ? err : GW_PENDING;
+}
+
+/* The plan of the configuration, if it has one for this ring and root. */
+static const struct gw_plan *find_plan(struct gw_ring *ring,
+                                       const struct gw_call *call)
+{
+    const struct gw_plan *plan = gw__chosen_plan(
+        &ring->run_plans[call->collective], ring->ops.view.ring_count);
+    bool rooted = gw_collective_rooted(call->collective);
+    return plan && rooted && plan->root != call->root ? NULL : plan;
 }
 
 static enum gw_err try_once(struct gw_ring *ring, struct attempt *a,
                             unsigned root, struct gw_error *why)
 {
     struct gw_call call = *a->call;
-    uint64_t epoch = ring->ops.view.ring_epoch;
+    uint64_t epoch = ring->ops.view.ring_epoch, op = ring->ops.next_op;
+    copy_ranks(ring, a->done); /* control may adopt a view meanwhile */
+    gw__events_confirm(ring, op, GW__CONFIRMS_NOTHING);
     call.root = root;
+    if (!call.plan && !call.algo)
+        call.plan = find_plan(ring, &call);
     gw__ring_lower_stop(ring);
     gw__ring_report_progress(ring, GW__GATHERING, -1);
+    ring->checked_ns = gw_now_ns();
     gw__session_unlock(&ring->session);
     enum gw_err err =
-        ring->comm ? run_together(ring, &call, why) : run_alone(&call, why);
+        ring->comm ? run_together(ring, &call, op, why) : run_alone(&call, why);
     gw__session_lock(&ring->session);
     if (err)
         return err;
     a->done_epoch = epoch;
-    copy_ranks(ring, a->done);
     return GW_OK;
 }
 
@@ -197,6 +297,8 @@ static enum gw_err confirm(struct gw_ring *ring, const struct attempt *a,
                                       .type = GW_U64,
                                       .op = GW_MIN,
                                       .tag = GW__RING_OWN_TAG};
+    gw__events_confirm(ring, ring->ops.next_op,
+                       a->done_epoch ? GW__CONFIRMS_DONE : GW__CONFIRMS_LOST);
     ring->stops_on_restart = true;
     enum gw_err err = gw__ring_op(ring, &call, result, why);
     ring->stops_on_restart = false;

@@ -60,7 +60,7 @@ static const char *phase_of(const struct gw_ring *ring)
 static void describe_plan(struct gw_ring *ring, struct gw_ring_status *status)
 {
     const struct gw_plan *plan =
-        gw__chosen_plan(&ring->chosen, ring->known.ring_count);
+        gw__chosen_plan(gw__ring_reported_plans(ring), ring->known.ring_count);
     snprintf(status->algo, sizeof status->algo, "%s", plan ? plan->algo : "");
 }
 

@@ -54,7 +54,7 @@ report() {
         [ -s rows ]
         jobs_of_rows >jobs.txt
         [ -s jobs.txt ]
-        run ! grep -Evq '^(((shm|ipc|tcp)(-malloc|-bytes)?)|ideal|openmpi|openmpi-tcp|mpich|face-openmpi|face-mpich|(fall|taken)-(openmpi|mpich)|gloo|start-(shm|ipc|tcp)|ps-(shm|ipc|tcp)|pslite|events-(on|off)|(wire|raw|key|cipher)-(tcp|ipc)|(elastic|plain|plain-ring)-(shm|ipc|tcp)|memory-(shm|malloc|ipc|tcp)|tune-(regret|worst|median|p95)) [a-z_-]+ [0-9]+( [0-9]+)+$' jobs.txt
+        run ! grep -Evq '^(((shm|ipc|tcp)(-malloc|-bytes)?)|ideal|openmpi|openmpi-tcp|mpich|face-openmpi|face-mpich|(fall|taken)-(openmpi|mpich)|gloo|start-(shm|ipc|tcp)|ps-(shm|ipc|tcp)|pslite|events-(on|off)|(wire|raw|key|cipher)-(tcp|ipc)|(elastic|plain|plain-ring)-(shm|ipc|tcp)|memory-(shm|malloc|ipc|tcp)|synth-(shm|ipc|tcp)|tune-(regret|worst|median|p95)) [a-z_-]+ [0-9]+( [0-9]+)+$' jobs.txt
     done
 }
 

@@ -128,7 +128,6 @@ PLAN
         }
     done <<LIST
 2|$FORMATS/channels.xml|channels.xml is a plan for allgather, not for allreduce
-2|$FORMATS/pair.xml|plan pair uses scratch; an elastic ring runs only plans without scratch
 2|$FORMATS/cycle.xml|cycle.xml:5: gpu 0, tb 0, step 1: the steps wait for each other in a cycle
 3|short.plan|3 ranks:
 4|chain.plan|the plan is for 3 ranks, not for 4; start 3 members, or add a plan for 4

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Random faults with oracles: a ring whose ops are checked against the
-# contributors reported with them, and a training on parameter servers whose
+# contributors reported with them, one whose all-to-alls are checked against the
+# members among which they were done, and a training on parameter servers whose
 # items are counted. Each has three controllers, and suffers kills, pauses,
 # cuts, slow links and nodes, wrong clocks, full disks, joins and dying leaders.
 # The command fails if anything is lost or counted twice, or if the work stops.
@@ -49,6 +50,9 @@ chaos() {
 
 up 6 --controllers 3 ops --bytes 64K
 chaos ring
+"$build/ringctl" --run chaos down >/dev/null
+up 6 --controllers 3 ops --bytes 64K --collective alltoall
+chaos "ring of all-to-alls"
 "$build/ringctl" --run chaos down >/dev/null
 
 awk 'BEGIN {

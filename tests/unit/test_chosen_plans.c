@@ -135,6 +135,66 @@ START_TEST(the_first_algorithm_with_a_plan_is_chosen)
 }
 END_TEST
 
+/* ---- plans that are run as a whole ---- */
+
+static unsigned one_chunk(const struct gw_algo_args *args)
+{
+    (void)args;
+    return 1;
+}
+
+/* Each rank gathers in scratch, and adds. */
+static void emit_scratch(struct gw_builder *b, const struct gw_algo_args *args)
+{
+    (void)args;
+    gw_builder_step(b);
+    for (uint16_t rank = 0; rank < 2; rank++)
+        gw_builder_transfer(b, &(struct gw_transfer){.src = rank ^ 1,
+                                                     .dst = rank,
+                                                     .action = GW_REPLACE,
+                                                     .dst_scratch = 1});
+    gw_builder_step(b);
+    for (uint16_t rank = 0; rank < 2; rank++)
+        gw_builder_transfer(b, &(struct gw_transfer){.src = rank,
+                                                     .dst = rank,
+                                                     .action = GW_ADD,
+                                                     .src_scratch = 1});
+}
+
+static bool two_ranks(unsigned ranks)
+{
+    return ranks == 2;
+}
+
+START_TEST(scratch_needs_ops_that_run_as_a_whole)
+{
+    static const struct gw_algo algo = {.name = "in_scratch",
+                                        .collective = GW_ALLREDUCE,
+                                        .valid = two_ranks,
+                                        .chunks = one_chunk,
+                                        .emit = emit_scratch};
+    const struct gw_algo *list[] = {gw_algo_find(GW_ALLGATHER, "ring"), &algo};
+    struct gw__chosen_plans chosen;
+    struct gw_plan *plan;
+    struct gw_error why;
+    ck_assert_int_eq(gw_algo_add(&algo, &why), GW_OK);
+    ck_assert_int_eq(gw__chosen_plan_make(&algo, 2, &plan, &why), GW_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(why.text, "in_scratch uses scratch"));
+    ck_assert_msg(!gw__whole_plan_make(GW_ALLREDUCE, &algo, 2, &plan, &why),
+                  "%s", why.text);
+    ck_assert_int_eq(gw__plan_has_chunk_recovery(plan, &why), GW_ENOTSUP);
+    gw_plan_destroy(&plan);
+    gw__whole_plans_init(&chosen, GW_ALLREDUCE, list, 2);
+    ck_assert_str_eq(gw__chosen_plan(&chosen, 2)->algo, "in_scratch");
+    ck_assert_ptr_null(gw__chosen_plan(&chosen, 3));
+    gw__chosen_plans_fini(&chosen);
+    gw__whole_plans_init(&chosen, GW_ALLGATHER, list, 2);
+    ck_assert_int_eq(gw__chosen_plan(&chosen, 3)->collective, GW_ALLGATHER);
+    gw__chosen_plans_fini(&chosen);
+    gw_algo_remove(&algo);
+}
+END_TEST
+
 /* ---- the op table ---- */
 
 static struct gw__view view_of(uint64_t epoch, unsigned count)
@@ -327,6 +387,7 @@ Suite *suite_chosen_plans(void)
     tcase_add_test(t, a_plan_of_more_chunks_than_a_report_has_is_refused);
     tcase_add_test(t, another_collective_is_refused);
     tcase_add_test(t, the_first_algorithm_with_a_plan_is_chosen);
+    tcase_add_test(t, scratch_needs_ops_that_run_as_a_whole);
     tcase_add_test(t, the_chunks_of_an_op_are_those_of_its_plan);
     tcase_add_test(t, an_undisturbed_op_runs_the_plan);
     tcase_add_test(t, an_op_recovers_from_a_death_at_any_transfer);

@@ -200,6 +200,22 @@ START_TEST(a_double_count_is_shouted)
 }
 END_TEST
 
+/* A recording may begin after the write of a scratch. */
+START_TEST(an_unknown_scratch_is_not_a_double_count)
+{
+    plan = tape_plan("allreduce ranks=2 chunks=1\n"
+                     "step 0>1.1 c0 =  1>0.1 c0 =\n"
+                     "step 0.1>0 c0 +  1.1>1 c0 +\n");
+    tape_op(&tape, plan, 1, 64);
+    for (size_t i = 0; i < tape.count; i++)
+        if (tape.events[i].kind != GW_EV_APPLY || tape.events[i].step > 0)
+            feed(i, i + 1);
+    ck_assert_uint_eq(state->ops_done, 1);
+    ck_assert_ptr_null(shout());
+    ck_assert_uint_eq(copy(0, 0).count, 1);
+}
+END_TEST
+
 START_TEST(a_double_count_is_found_automatically)
 {
     struct gw_plan *right = tape_ring(3);
@@ -240,6 +256,7 @@ Suite *suite_ringtop_matrix(void)
     const TTest *const tests[] = {
         signs_of_a_ring,
         a_double_count_is_shouted,
+        an_unknown_scratch_is_not_a_double_count,
         a_double_count_is_found_automatically,
         the_same_transfer_twice_is_a_double,
     };

@@ -85,13 +85,14 @@ enum gw_err chaos_sum_report(struct output *output, struct gw_error *why)
     output_note_integer(output, "lost", number(status, "lost"));
     output_note_integer(output, "doubled", number(status, "doubled"));
     bool wrong = number(status, "lost") || number(status, "doubled") ||
-                 number(status, "slots_lost");
+                 number(status, "wrong") || number(status, "slots_lost");
     if (wrong)
         code = gw_fail(why, GW_EWRONG,
-                       "%lld lost, %lld doubled, %lld slots "
+                       "%lld lost, %lld doubled, %lld wrong, %lld slots "
                        "lost",
                        (long long)number(status, "lost"),
                        (long long)number(status, "doubled"),
+                       (long long)number(status, "wrong"),
                        (long long)number(status, "slots_lost"));
     json_decref(status);
     if (!code && stuck) {

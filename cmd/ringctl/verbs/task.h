@@ -45,9 +45,9 @@ extern unsigned task_count;
     {"snapshot", 0, OPTION_TEXT, &task_values.snapshot, "DIR",                 \
      "Servers: write a snapshot to DIR when the training is complete.", NULL}, \
     {"bytes", 0, OPTION_BYTES, &task_values.bytes, "SIZE",                     \
-     "ops: bytes of each all-reduce.", NULL},                                  \
+     "ops: bytes of each buffer, of all its blocks.", NULL},                   \
     {"count", 0, OPTION_UNSIGNED, &task_count, "K",                            \
-     "ops: number of all-reduces; 0: until the run ends.", NULL}
+     "ops: number of collectives; 0: until the run ends.", NULL}
 /* clang-format on */
 
 /* The kind of run; EITHER: for options valid in both. */

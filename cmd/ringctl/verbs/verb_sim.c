@@ -178,7 +178,9 @@ static enum gw_err read_algos(struct simcluster_request *resolved,
         return GW_OK;
     enum gw_err err = ring_algos_list(algo, list, sizeof list, why);
     if (!err)
-        err = ring_algos_open(list, &algos, why);
+        err = ring_algos_open(list, GW_ALLREDUCE, &algos, why);
+    if (!err)
+        err = ring_algos_check_by_chunk(&algos, "sim ring", why);
     if (!err)
         err = ring_algos_check(&algos, resolved->nodes, why);
     resolved->algos = algos.algos;

@@ -118,6 +118,17 @@ static void note_algo(struct output *output, const json_t *status)
     output_note_text(output, "plan", text);
 }
 
+/* Of ops that are not all-reduces. */
+static void note_collective(struct output *output, const json_t *status)
+{
+    const char *collective = text_of(status, "collective", "allreduce");
+    char text[64];
+    snprintf(text, sizeof text, "%s, %" PRId64 " wrong", collective,
+             integer_of(status, "wrong", 0));
+    if (strcmp(collective, "allreduce") != 0)
+        output_note_text(output, "collective", text);
+}
+
 /* For people: related values in one line. */
 static void notes_for_people(struct output *output, const json_t *s)
 {
@@ -133,6 +144,7 @@ static void notes_for_people(struct output *output, const json_t *s)
         note_ps_members(output, s);
     else
         note_ring(output, s);
+    note_collective(output, s);
     note_algo(output, s);
     if (!isnan(real_of(s, "loss")))
         snprintf(loss, sizeof loss, ", loss %.6g", real_of(s, "loss"));

@@ -26,7 +26,7 @@ enum { RANKS_DEFAULT = 4, OPERANDS_MAX = 4 /* train MODEL NET DATA */ };
 static const char *name, *wire = "shm";
 static unsigned controllers = 1, workers, servers, replicas, slots;
 static const char *restore, *topo, *placement, *slot_weights;
-static const char *suspicion, *lockstep, *algo;
+static const char *suspicion, *lockstep, *algo, *collective;
 static uint64_t pace_ns;
 static bool keep;
 
@@ -63,9 +63,11 @@ static const struct option_spec options[] = {
      "Use this plug-in for suspicion in the ring.", NULL},
     {"algo", 'a', OPTION_TEXT, &algo, "ALGO,...",
      "Run the ops of the ring by these algorithms or plan files; the first "
-     "with "
-     "a plan for the number of members. Default: the ring's own plan.",
+     "with a plan for the number of members. Default: a built-in plan.",
      RING_ALGOS_WORDS},
+    {"collective", 0, OPTION_CHOICE, &collective, "NAME",
+     "ops: the collective that is run, and checked. Default: allreduce.",
+     RING_COLLECTIVE_WORDS},
     {"lockstep", 0, OPTION_TEXT, &lockstep, "FAULTS",
      "Inject the faults of a file or text at ops instead of times, so that the "
      "run repeats exactly; or none.",
@@ -225,10 +227,13 @@ static enum gw_err find_suspicion(char path[PATH_MAX], struct gw_error *why)
 static enum gw_err find_algos(char list[FILE_MAX], struct gw_error *why)
 {
     struct ring_algos algos;
+    enum gw_collective kind;
     if (!algo)
         return GW_OK;
     enum gw_err err = ring_algos_list(algo, list, FILE_MAX, why);
-    return err ? err : ring_algos_open(list, &algos, why);
+    if (!err)
+        err = ring_algos_collective(collective, &kind, why);
+    return err ? err : ring_algos_open(list, kind, &algos, why);
 }
 
 static int run_up(int operand_count, char **operands)
@@ -253,6 +258,7 @@ static int run_up(int operand_count, char **operands)
                               .topo = topo,
                               .suspicion = suspicion ? policy : NULL,
                               .algos = algo ? algos : NULL,
+                              .collective = collective,
                               .work = work_defaults};
     if (controllers != 1 && controllers != 3 && controllers != 5)
         return complain_with(
@@ -314,6 +320,7 @@ const struct command command_up = {
                 "ringctl up 8 --topo racks.topo ops\n"
                 "ringctl up 4 --suspicion ./mine.so ops\n"
                 "ringctl up 8 --algo eight.xml,seven.plan ops\n"
+                "ringctl up 4 --collective alltoall --algo two-step.xml ops\n"
                 "ringctl up 4 exec python3 train.py --epochs 3\n",
     .options = options,
     .groups = groups,

@@ -164,8 +164,8 @@ static void make_set(struct sets *s, const struct applied *action)
         own(s, into, action->dst);
         return;
     }
-    if (empty(s, from))
-        own(s, from, action->src);
+    if (empty(s, from) && action->src_scratch == 0)
+        own(s, from, action->src); /* scratch: its write was not seen */
     if (action->action == ACTION_REPLACE)
         clear(s, into);
     unsigned shared =

@@ -57,8 +57,9 @@ struct sets {
 
 /* Evaluates `count` actions, which it sorts. If `reduces`, every rank begins
  * with its own contribution to every chunk. Otherwise a rank that sends a chunk
- * before it has received it counts as its owner. Returns false when there is no
- * memory, or more than CELLS_MAX copies. */
+ * before it has received it counts as its owner. A scratch whose write was not
+ * seen has no contributors. Returns false when there is no memory, or more than
+ * CELLS_MAX copies. */
 bool sets_evaluate(struct sets *sets, unsigned ranks, unsigned chunks,
                    bool reduces, struct applied *actions, size_t count);
 bool sets_have(const struct sets *sets, unsigned rank, unsigned chunk,

@@ -68,6 +68,10 @@ struct work_order {
     double rate, momentum, l2;
     double until; /* see until.h */
     uint64_t bytes, count;
+    /* Of all ops of the ring (run/ring_algos.h), whatever the kind is. */
+    enum gw_collective collective;
+    bool whole;
+    unsigned members; /* of the ring at first: so many blocks are `bytes` */
     char program[FILE_MAX]; /* its words, as an array of JSON */
     /* of parameter servers */
     char settings[RUN_SETTINGS_MAX]; /* all given settings, in order */
@@ -185,7 +189,8 @@ struct node_status {
     uint64_t step, data_epoch;
     double loss;                            /* of the newest step; NaN */
     uint64_t samples_lost, samples_doubled; /* found by the shards */
-    uint64_t sums_lost, sums_doubled;       /* found by the oracle of ops */
+    /* found by the oracle of ops; wrong: elements of results */
+    uint64_t sums_lost, sums_doubled, wrong;
     uint64_t data_bytes; /* of rows, read on demand for training */
     uint64_t rejoined;   /* how often, in this process */
     uint64_t events_dropped;

@@ -68,7 +68,9 @@ static enum gw_err join_ring(void *context, const struct desired_state *desired,
         .hold_count = child_config->hold_count,
         .suspicion = node->suspicion ? node->suspicion->suspicion : NULL,
         .algos = node->algos.algos,
-        .algo_count = node->algos.count,
+        .algo_count = node->algos.whole ? 0 : node->algos.count,
+        .run_algos = node->algos.algos,
+        .run_algo_count = node->algos.whole ? node->algos.count : 0,
         .context = node,
         .state = node->state,
         .state_bytes = node->state_bytes,
@@ -147,7 +149,9 @@ enum gw_err ring_live(struct node *node, struct gw_error *why)
         code = gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &node->suspicion,
                               why);
     if (!code)
-        code = ring_algos_open(node->config.algos, &node->algos, why);
+        code = ring_algos_open(node->config.algos,
+                               node->config.desired.work.collective,
+                               &node->algos, why);
     if (!code)
         code = live_again(node, why);
     gw_plugin_close(&node->suspicion);

@@ -114,6 +114,13 @@ void node_update_status(struct node *node);
  * if it has a code, else the note. */
 void node_child_channel_end(struct node *node, const struct gw_error *error);
 
+/* node_collective.c */
+/* The collective of a step, checked. GW_PENDING: it has not been done, and all
+ * members repeat the step. Else as node_turn. */
+GW_MUST_CHECK enum gw_err node_collective(struct node *node,
+                                          const struct gw_ring_turn *turn,
+                                          struct gw_error *why);
+
 /* node_turn.c */
 /* The state of the newest work, before its first step. */
 GW_MUST_CHECK enum gw_err node_fresh(struct node *node, struct gw_error *why);

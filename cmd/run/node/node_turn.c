@@ -251,11 +251,17 @@ static enum gw_err work_on(struct node *node, struct gw_ring_result *result,
     if (code)
         return code;
     record_begin(node);
-    code = work_contribute(node->work, node->state, node->config.number,
-                           turn.place, &call, why);
+    bool is_step = work_next(node->state) == WORK_STEP;
+    if (is_step && work_is_whole(node->work)) {
+        code = node_collective(node, &turn, why);
+        is_step = false; /* the hashes are not delayed */
+    }
+    if (!code)
+        code = work_contribute(node->work, node->state, node->config.number,
+                               turn.place, &call, why);
     if (code)
         return code;
-    if (call.tag == WORK_STEP)
+    if (is_step)
         node_be_slow(node);
     return gw_ring_allreduce(node->ring, &call, result, why);
 }
@@ -291,6 +297,8 @@ enum gw_err node_turn(struct node *node, struct gw_error *why)
         code = tick(node, &result, why);
     } else {
         code = work_on(node, &result, why);
+        if (code == GW_PENDING)
+            return GW_OK; /* the same step again */
     }
     if (!code)
         code = verdict(node, why);

@@ -4,6 +4,8 @@
  */
 #include "work.h"
 
+#include <base/mix.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,8 @@ enum gw_err work_load(const struct work_order *order, uint64_t seed,
     work->state_bytes = sizeof(struct work_head);
     if (order->kind == WORK_TRAIN)
         code = work_train_load(work, seed, why);
+    else if (work_is_whole(work))
+        code = work_collective_load(work, why);
     else if (order->kind == WORK_OPS)
         code = work_ops_load(work, why);
     if (code)
@@ -33,6 +37,7 @@ void work_destroy(struct work **work)
     if (!w)
         return;
     gw_free(w->mine);
+    gw_free(w->result);
     gw_sums_fini(&w->sums);
     gw_order_fini(&w->rows);
     gw_model_destroy(&w->model);
@@ -73,6 +78,16 @@ static void contribute_digest(struct work *work, const void *state,
                                   .tag = WORK_CHECK};
 }
 
+/* Set by work_collective_evaluate. */
+static void contribute_hash(const struct work *work, struct gw_ring_call *call)
+{
+    *call = (struct gw_ring_call){.in = work->check,
+                                  .count = 1,
+                                  .type = GW_U64,
+                                  .op = GW_SUM,
+                                  .tag = WORK_STEP};
+}
+
 enum gw_err work_contribute(struct work *work, const void *state, unsigned node,
                             unsigned place, struct gw_ring_call *call,
                             struct gw_error *why)
@@ -80,6 +95,10 @@ enum gw_err work_contribute(struct work *work, const void *state, unsigned node,
     enum gw_err code = GW_OK;
     if (work_next(state) == WORK_CHECK) {
         contribute_digest(work, state, call);
+        return GW_OK;
+    }
+    if (work_is_whole(work)) {
+        contribute_hash(work, call);
         return GW_OK;
     }
     if (work->order.kind == WORK_TRAIN)
@@ -102,6 +121,15 @@ static void apply_check(struct work_head *head,
     head->unequal += least[0] != ~least[1];
 }
 
+static void apply_ops(const struct work *work, struct work_head *head,
+                      const struct gw_ring_result *result)
+{
+    head->done = work->order.count != 0 && head->step >= work->order.count;
+    if (work_is_whole(work))
+        head->results =
+            gw__mix_words(head->results, *(const uint64_t *)result->data, 0);
+}
+
 void work_apply(struct work *work, void *state,
                 const struct gw_ring_result *result)
 {
@@ -114,7 +142,7 @@ void work_apply(struct work *work, void *state,
     if (work->order.kind == WORK_TRAIN)
         work_train_apply(work, state, result);
     else
-        head->done = work->order.count != 0 && head->step >= work->order.count;
+        apply_ops(work, head, result);
 }
 
 void work_audit(const struct work *work, const void *state,
@@ -123,6 +151,7 @@ void work_audit(const struct work *work, const void *state,
     status->data_bytes = work->data_bytes;
     status->sums_lost = work->sums_lost;
     status->sums_doubled = work->sums_doubled;
+    status->wrong = work->wrong;
     status->data_epoch = status->samples_lost = status->samples_doubled = 0;
     if (work->order.kind != WORK_TRAIN)
         return;

@@ -8,11 +8,13 @@
  *     tick    no work: a small op, so that joins and views go on, by which the
  *             members also agree when to begin new work
  *     step    of the work: an all-reduce of gradients, or of self-checking
- *             numbers
+ *             numbers; or another collective, and an all-reduce of the hashes
+ *             of its results, which is what changes the state
  *     check   now and then: are all states equal?
  *
  *     WORK_TRAIN: head | parameters | velocity | shards       work_train.c
- *     WORK_OPS:   head                                        work_ops.c
+ *     WORK_OPS:   head                                        work_ops.c,
+ *                                                             work_collective.c
  *
  * Data shards are batches of rows: place i of an op trains on the i-th batch
  * that is not done in this data epoch (gradwire/ring.h), and the step divides
@@ -43,7 +45,8 @@ struct work_head {
     uint64_t unequal;  /* comparisons that found a difference */
     double loss;       /* mean of the newest step's rows */
     double epoch_loss, epoch_right, epoch_rows; /* of this data epoch so far */
-    uint64_t until; /* the stop rule has ended it; sets `done`, too */
+    uint64_t until;   /* the stop rule has ended it; sets `done`, too */
+    uint64_t results; /* the hash of all results of collectives */
 };
 
 struct work {
@@ -62,8 +65,11 @@ struct work {
     size_t count;
     enum gw_dtype type;
     uint64_t check[2];
-    /* WORK_OPS: errors found here, by contributor */
-    uint64_t sums_lost, sums_doubled;
+    /* WORK_OPS: errors found here, by contributor, and wrong elements */
+    uint64_t sums_lost, sums_doubled, wrong;
+    /* of a collective: its result, and the node that `mine` is of */
+    uint64_t *result;
+    unsigned filled_for;
 };
 
 /* Reads the data and makes room. GW_EDATA, GW_EINVAL: invalid data. */
@@ -111,5 +117,23 @@ const struct gw_shards *work_train_shards(const struct work *work,
 GW_MUST_CHECK enum gw_err work_ops_load(struct work *work,
                                         struct gw_error *why);
 void work_ops_contribute(struct work *work, unsigned node);
+
+/* ---- work_collective.c: a step of ops that run whole (run/ring_algos.h) ---- */
+
+bool work_is_whole(const struct work *work);
+/* GW_EINVAL: too large for the largest number of members. */
+GW_MUST_CHECK enum gw_err work_collective_check(const struct work_order *order,
+                                                struct gw_error *why);
+GW_MUST_CHECK enum gw_err work_collective_load(struct work *work,
+                                               struct gw_error *why);
+/* The call of this step. Its root is place 0. */
+void work_collective_call(struct work *work, const void *state, unsigned node,
+                          struct gw_call *call);
+/* Compares all of the result: GW_EWRONG. `root`: the node of the call's root.
+ * The hash of the result becomes the contribution of work_contribute. */
+GW_MUST_CHECK enum gw_err
+work_collective_evaluate(struct work *work, const void *state, unsigned node,
+                         unsigned root, const struct gw_ring_result *result,
+                         struct gw_error *why);
 
 #endif

@@ -44,6 +44,7 @@ static enum gw_err blame(struct work *work, const struct gw_ring_result *result,
 {
     unsigned wrong = ORACLE_NODES;
     unsigned times = 0;
+    work->wrong += result->count;
     for (unsigned node = 0; node < ORACLE_NODES; node++) {
         unsigned digit = (unsigned)((uint64_t)sum >> (2 * node)) & 3;
         unsigned right = result->contributors >> node & 1;
@@ -69,7 +70,8 @@ enum gw_err work_evaluate(struct work *work,
 {
     const int64_t *sums = result->data;
     int64_t expected = 0;
-    if (work->order.kind != WORK_OPS || result->tag != WORK_STEP)
+    if (work->order.kind != WORK_OPS || work_is_whole(work) ||
+        result->tag != WORK_STEP)
         return GW_OK;
     for (unsigned node = 0; node < ORACLE_NODES; node++)
         if (result->contributors >> node & 1)

@@ -34,6 +34,16 @@ enum { POLL_FIXED = 5, REQUEST_MAX = 1 << 15, POLL_MS = 100 };
 
 static const char starter_ended[] = "the client that started the run has ended";
 
+static enum gw_err open_algos(struct run *run, struct gw_error *why)
+{
+    enum gw_collective collective;
+    enum gw_err code =
+        ring_algos_collective(run->options.collective, &collective, why);
+    return code ? code
+                : ring_algos_open(run->options.algos, collective, &run->algos,
+                                  why);
+}
+
 static enum gw_err receive_starter(struct run *run, struct gw_error *why)
 {
     static char text[REQUEST_MAX];
@@ -45,9 +55,7 @@ static enum gw_err receive_starter(struct run *run, struct gw_error *why)
     enum gw_err code = options_decode(run->options_json, &run->options, why);
     if (!code)
         code = options_check(&run->options, why);
-    if (!code && run->options.algos)
-        code = ring_algos_open(run->options.algos, &run->algos, why);
-    return code;
+    return code ? code : open_algos(run, why);
 }
 
 /* False: the starter no longer waits for an answer. */
@@ -100,6 +108,7 @@ static enum gw_err check_work(struct run *run, struct gw_error *why)
     enum gw_err code =
         work_order_make(&run->options, wanted,
                         wanted->kind == WORK_NONE ? 0 : 1, &run->work, why);
+    work_order_ops(run, &run->work);
     run->links.passed_by =
         !code && has_servers(run) && work_aggregates(&run->work);
     return code ? code : work_try(run, &run->work, why);

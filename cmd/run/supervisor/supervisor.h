@@ -22,7 +22,7 @@ enum {
 enum work_kind {
     WORK_NONE,   /* idle: members of a ring tick, workers wait */
     WORK_TRAIN,  /* a model */
-    WORK_OPS,    /* rings: all-reduces with self-checking results */
+    WORK_OPS,    /* rings: collectives with self-checking results */
     WORK_PROGRAM /* rings: each member is a user's program */
 };
 
@@ -89,7 +89,8 @@ struct run_options {
     const char *suspicion;
     /* Algorithms of the ring (run/ring_algos.h), by full paths; NULL: none. */
     const char *algos;
-    const char *lockstep; /* a schedule of faults (run/lockstep.h); NULL: time
+    const char *collective; /* of ops, and of `algos`; NULL: allreduce */
+    const char *lockstep;   /* a schedule of faults (run/lockstep.h); NULL: time
                              decides */
     /* Output: the run's name and its process. */
     char run[RUN_NAME_MAX];

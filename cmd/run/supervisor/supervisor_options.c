@@ -61,6 +61,7 @@ static const struct member run_members[] = {
     RUN(slot_weights, TEXT, FILE_MAX),
     RUN(suspicion, TEXT, FILE_MAX),
     RUN(algos, TEXT, FILE_MAX),
+    RUN(collective, TEXT, 32),
     RUN(lockstep, TEXT, FILE_MAX),
     {.name = NULL},
 };
@@ -257,9 +258,9 @@ static enum gw_err check_servers(const struct run_options *options,
     if (options->suspicion)
         return gw_fail(why, GW_EINVAL,
                        "--suspicion is only for rings, not for servers");
-    if (options->algos)
-        return gw_fail(why, GW_EINVAL,
-                       "--algo is only for rings, not for servers");
+    if (options->algos || options->collective)
+        return gw_fail(why, GW_EINVAL, "%s is only for rings, not for servers",
+                       options->algos ? "--algo" : "--collective");
     if (options->servers > RUN_SERVERS_MAX)
         return gw_fail(why, GW_EINVAL,
                        "the number of servers must be at most %d, not %u",
@@ -295,18 +296,25 @@ static enum gw_err check_lockstep(const struct run_options *options,
     return lockstep_parse(options->lockstep, options->ranks, &lockstep, why);
 }
 
-/* A program chooses its algorithms itself. */
+/* A program chooses its collectives and algorithms itself. */
 static enum gw_err check_algos(const struct run_options *options,
                                struct gw_error *why)
 {
     struct ring_algos algos;
-    if (!options->algos)
-        return GW_OK;
-    if (options->work.kind == WORK_PROGRAM)
+    enum gw_collective collective;
+    bool program = options->work.kind == WORK_PROGRAM;
+    if (options->algos && program)
         return gw_fail(why, GW_EINVAL,
                        "--algo is only for train and ops; a program sets the "
                        "algorithms in struct gw_ring_config");
-    enum gw_err code = ring_algos_open(options->algos, &algos, why);
+    if (options->collective && program)
+        return gw_fail(why, GW_EINVAL,
+                       "--collective is only for ops; a program calls its "
+                       "collectives itself");
+    enum gw_err code =
+        ring_algos_collective(options->collective, &collective, why);
+    if (!code)
+        code = ring_algos_open(options->algos, collective, &algos, why);
     return code ? code : ring_algos_check(&algos, options->ranks, why);
 }
 

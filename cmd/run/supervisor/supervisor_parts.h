@@ -405,6 +405,8 @@ void ring_answer_order(struct run *run, const struct requester *requester);
 
 /* ---- supervisor_train.c ---- */
 
+/* Sets what ops take from the run: their collective, and how it is run. */
+void work_order_ops(const struct run *run, struct work_order *order);
 /* Reads the data once, to report errors in it. */
 GW_MUST_CHECK enum gw_err work_try(const struct run *run,
                                    const struct work_order *order,

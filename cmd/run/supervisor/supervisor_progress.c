@@ -243,6 +243,7 @@ void status_values(const struct run *run, struct condition_values *values)
     values->of[COND_workers] = p.workers;
     values->of[COND_servers] = p.servers;
     values->of[COND_controllers] = controllers_alive(run);
+    values->of[COND_wrong] = (double)run->most.wrong;
     if (!servers)
         return;
     values->of[COND_replicas] = (double)p.replicas;

@@ -230,6 +230,7 @@ static void add_tally(struct run *run, const struct node_status *status)
     largest(&most->samples_doubled, status->samples_doubled);
     largest(&most->sums_lost, status->sums_lost);
     largest(&most->sums_doubled, status->sums_doubled);
+    largest(&most->wrong, status->wrong);
 }
 
 /* Counters start again with each ring of the process. */

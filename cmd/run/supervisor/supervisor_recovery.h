@@ -49,7 +49,7 @@ struct tally {
     uint64_t forward, exclude; /* ops decided */
     uint64_t lost, doubled;    /* contributions, by the contributor sets */
     uint64_t samples_lost, samples_doubled;
-    uint64_t sums_lost, sums_doubled;
+    uint64_t sums_lost, sums_doubled, wrong;
 };
 
 /* ---- supervisor_recovery.c ---- */

@@ -306,6 +306,9 @@ static void put_ring(struct run *run, json_t *status)
 {
     const struct tally *most = &run->most;
     put_algo(run, status);
+    json_object_set_new(status, "collective",
+                        json_string(gw_collective_name(run->algos.collective)));
+    put(status, "wrong", most->wrong);
     put(status, "samples_lost", most->samples_lost);
     put(status, "samples_doubled", most->samples_doubled);
     put(status, "ops_forward", most->forward);

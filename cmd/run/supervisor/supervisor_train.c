@@ -13,6 +13,30 @@ enum { ORACLE_NODES = 31 };
 
 /* ---- work ---- */
 
+void work_order_ops(const struct run *run, struct work_order *order)
+{
+    order->collective = run->algos.collective;
+    order->whole = run->algos.whole;
+    order->members = run->options.ranks;
+}
+
+/* A sum of all-reduces has a digit per node. */
+static enum gw_err check_oracle(const struct run *run,
+                                const struct work_order *order,
+                                struct gw_error *why)
+{
+    if (order->kind != WORK_OPS)
+        return GW_OK;
+    if (order->whole)
+        return work_collective_check(order, why);
+    for (unsigned n = ORACLE_NODES; n < RUN_RANKS_MAX; n++)
+        if (run->workers[n].known)
+            return gw_fail(why, GW_EINVAL,
+                           "ops can be verified only for nodes 0 to %d",
+                           ORACLE_NODES - 1);
+    return GW_OK;
+}
+
 /* Reads the data once, so that its errors are reported here. */
 enum gw_err work_try(const struct run *run, const struct work_order *order,
                      struct gw_error *why)
@@ -24,15 +48,12 @@ enum gw_err work_try(const struct run *run, const struct work_order *order,
         code = ps_task_load(order, run->options.seed, &task, why);
         gw_task_destroy(&task);
     } else if (order->kind == WORK_TRAIN) {
-        code = work_load(order, run->options.seed, &work, why);
+        code = ring_algos_check_by_chunk(&run->algos, "train", why);
+        if (!code)
+            code = work_load(order, run->options.seed, &work, why);
         work_destroy(&work);
     }
-    for (unsigned n = ORACLE_NODES; n < RUN_RANKS_MAX && !code; n++)
-        if (order->kind == WORK_OPS && run->workers[n].known)
-            code = gw_fail(why, GW_EINVAL,
-                           "ops can be verified only for nodes 0 to %d",
-                           ORACLE_NODES - 1);
-    return code;
+    return code ? code : check_oracle(run, order, why);
 }
 
 static bool is_busy(const struct request *request)
@@ -84,6 +105,7 @@ void verb_train(const struct request *request)
     if (!code)
         code = work_order_make(&run->options, &options, run->work.id + 1,
                                &order, &why);
+    work_order_ops(run, &order);
     if (!code && order.kind == WORK_NONE)
         code = gw_fail(&why, GW_EINVAL,
                        has_servers(run)

@@ -125,6 +125,12 @@ struct gw_ring_config {
      * chunk in one order on all ranks. */
     const struct gw_algo *const *algos;
     unsigned algo_count; /* 0: the ring's own plan */
+    /* The same for calls of gw_ring_run that name no algorithm. They can be for
+     * several collectives. Their plans can use scratch; then the sums of an
+     * all-reduce can have different bits on different ranks. Without a plan the
+     * library chooses an algorithm. */
+    const struct gw_algo *const *run_algos;
+    unsigned run_algo_count;
 
     /* The state. Only `apply` may change it, by a result. It is called in
      * the order of ops: in gw_ring_allreduce, and in gw_ring_join for
@@ -218,8 +224,8 @@ gw_ring_allreduce(struct gw_ring *ring, const struct gw_ring_call *call,
  * place in it (gw_ring_begin), which equals the rank while the order of the
  * ring is unchanged. The collective is confirmed by an op of its own before it
  * returns. If the view changes in between it is repeated from the inputs, so
- * they must not overlap `out`. Blocks are by rank of the view in which it was
- * confirmed; *result has these ranks (origin: node by rank). GW_ELOST: the root
+ * they must not overlap `out`. Blocks are by rank of the ring in which it was
+ * done; initial_members of *result has these members by rank. GW_ELOST: the root
  * is dead. The result is not applied to the state. So no joiner is admitted
  * between a collective and the next all-reduce, since the state is a joiner's
  * only knowledge. */
@@ -298,8 +304,8 @@ struct gw_ring_status {
      * 64 cache lines count, others in each op. */
     uint64_t digest;
     char text[200]; /* the last problem, or "" */
-    /* The algorithm of undisturbed ops in this view; "": the ring's own plan.
-     */
+    /* The algorithm of undisturbed ops in this view, of `run_algos` if there
+     * are any; "": built-in. */
     char algo[40];
 };
 /* Reads the status of a member. Any thread may call it. */

@@ -62,7 +62,7 @@ gw_ring_config node:unsigned endpoint:text token:u64 process:u64
     join_timeout_ms:unsigned min_size:unsigned max_size:unsigned
     patience_ms:unsigned links:pointer pace_ns:u64 holds:pointer
     hold_count:unsigned suspicion:pointer algos:pointer algo_count:unsigned
-    context:pointer state:pointer
+    run_algos:pointer run_algo_count:unsigned context:pointer state:pointer
     state_bytes:size apply:pointer on_status:pointer
 gw_ring_turn op:u64 epoch:u64 initial_count:unsigned
     initial_members:unsigned[64] place:unsigned

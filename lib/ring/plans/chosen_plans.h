@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * The plans of undisturbed ops, where the configuration names algorithms
- * instead of the built-in ring: imported schedules, plan files, algorithms of
+ * instead of the built-in ones: imported schedules, plan files, algorithms of
  * the library. The first algorithm that has a plan for the number of members is
- * used. For any other number, and for every recovery, the ring makes its own
- * plan (recover.h).
+ * used. For any other number a built-in plan is used: in all-reduces of the
+ * ring, and in every recovery, the ring's own (recover.h); in gw_ring_run the
+ * choice of the library.
  *
  * The plan of a number of members is a function of that number and of the
  * configuration, which is the same for all members. So they need not agree on
@@ -12,11 +13,15 @@
  * members.
  *
  * Requirements, beyond those of gw_plan_verify:
+ *   - the same order of additions on all ranks (addition_order.h), since all
+ *     members must have the same bits; of an all-reduce without scratch
+ *
+ * and for gw_ring_allreduce, which recovers chunk by chunk:
  *   - no scratch, since the contributor sets are per chunk, and a report
  *     has one holding of each
  *   - no more chunks than a report has room for
- *   - the same order of additions on all ranks (addition_order.h), since all
- *     members must have the same bits
+ *
+ * gw_ring_run needs neither: it repeats an op as a whole.
  */
 #ifndef GW__RING_CHOSEN_PLANS_H
 #define GW__RING_CHOSEN_PLANS_H
@@ -25,15 +30,23 @@
 #include <gradwire/plan.h>
 
 struct gw__chosen_plans {
-    const struct gw_algo *const *algos;       /* not owned */
-    unsigned algo_count;                      /* 0: always the built-in plan */
+    const struct gw_algo *const *algos; /* not owned */
+    unsigned algo_count;                /* 0: always the built-in plan */
+    enum gw_collective collective;
+    bool whole; /* for gw_ring_run, else for gw_ring_allreduce */
     struct gw_plan *plans[GW__NODES_MAX + 1]; /* by ranks; NULL: built-in */
     bool searched[GW__NODES_MAX + 1];
 };
 
+/* For gw_ring_allreduce. */
 void gw__chosen_plans_init(struct gw__chosen_plans *chosen,
                            const struct gw_algo *const *algos,
                            unsigned algo_count);
+/* For gw_ring_run of this collective. */
+void gw__whole_plans_init(struct gw__chosen_plans *chosen,
+                          enum gw_collective collective,
+                          const struct gw_algo *const *algos,
+                          unsigned algo_count);
 void gw__chosen_plans_fini(struct gw__chosen_plans *chosen);
 /* The plan for so many members, which belongs to `chosen`. NULL: the built-in
  * one. `chosen` may be NULL. */
@@ -52,5 +65,15 @@ GW_MUST_CHECK enum gw_err gw__chosen_plan_make(const struct gw_algo *algo,
                                                unsigned members,
                                                struct gw_plan **plan,
                                                struct gw_error *why);
+/* The same for gw_ring_run of this collective. */
+GW_MUST_CHECK enum gw_err gw__whole_plan_make(enum gw_collective collective,
+                                              const struct gw_algo *algo,
+                                              unsigned members,
+                                              struct gw_plan **plan,
+                                              struct gw_error *why);
+/* GW_ENOTSUP: its chunks cannot be recovered one by one; only gw_ring_run can
+ * use the plan. */
+GW_MUST_CHECK enum gw_err
+gw__plan_has_chunk_recovery(const struct gw_plan *plan, struct gw_error *why);
 
 #endif
