@@ -136,8 +136,8 @@ START_TEST(the_plans_of_direct_algorithms_are_direct)
                                       &plan, NULL),
                          GW_OK);
         ck_assert_int_eq(gw__plan_is_direct(plan, &direct, NULL), GW_OK);
-        ck_assert_msg(direct, "%s %s",
-                      gw_collective_name(list[i]->collective), list[i]->name);
+        ck_assert_msg(direct, "%s %s", gw_collective_name(list[i]->collective),
+                      list[i]->name);
         gw_plan_destroy(&plan);
         found++;
     }
