@@ -124,6 +124,8 @@ fastest() {
     [[ $output == *"remove --steps"* ]]
     run -64 collrun synth gather --wire shm --trees 2
     [[ $output == *"not gather"* ]]
+    run -64 collrun synth custom --wire shm
+    [[ $output == *"custom has no flat plan"* ]]
     run -64 collrun synth gather --wire shm -n 2 --root 2
     [[ $output == *"the root is 2"* ]]
 }

@@ -55,8 +55,7 @@ static bool has_trees(enum gw_collective collective)
 
 static bool may_be_flat(const struct gw_synthesis *wanted)
 {
-    return wanted->predict && wanted->trees == 0 && wanted->parts == 0 &&
-           wanted->collective != GW_CUSTOM;
+    return wanted->predict && wanted->trees == 0 && wanted->parts == 0;
 }
 
 static bool may_be_tree(const struct gw_synthesis *wanted)
@@ -344,24 +343,31 @@ static unsigned depth_of_plan(const struct gw_plan *plan,
                          : plan->steps;
 }
 
+static enum gw_err check_best(struct synthesis *s, struct gw_error *why)
+{
+    struct gw_verdict verdict;
+    if (!s->best)
+        return gw_fail(why, GW_EINVAL, "%s has no flat plan",
+                       gw_collective_name(s->wanted->collective));
+    s->result->depth = depth_of_plan(s->best, s->result);
+    return gw_plan_verify(s->best, 0, &verdict, why);
+}
+
 enum gw_err gw_synthesize(const struct gw_topology *topology,
                           const struct gw_synthesis *wanted,
                           struct gw_plan **plan,
                           struct gw_synthesis_result *result,
                           struct gw_error *why)
 {
-    struct gw_verdict verdict;
     struct synthesis s = {
         .topology = topology, .wanted = wanted, .result = result};
     *plan = NULL;
     *result = (struct gw_synthesis_result){0};
     enum gw_err err = try_all(&s, why);
     if (!err)
-        err = gw_plan_verify(s.best, 0, &verdict, why);
+        err = check_best(&s, why);
     if (err)
         gw_plan_destroy(&s.best);
-    else
-        result->depth = depth_of_plan(s.best, result);
     *plan = s.best;
     gw__route_parts_fini(&s.routes);
     gw__network_fini(&s.network);
