@@ -199,6 +199,40 @@ START_TEST(the_busiest_link_is_busy_for_the_time_of_the_bound)
 }
 END_TEST
 
+/* The optima of Zhao et al., "ForestColl", for two servers each, and of Cai et
+ * al., "Synthesizing optimal collective algorithms", for the DGX-1: no link of
+ * the plan carries more than they allow. */
+START_TEST(plans_of_published_topologies_load_no_link_beyond_the_optimum)
+{
+    static const char *const names[] = {"dgx-1", "dgx-a100", "mi250"};
+    char path[64];
+    struct gw_error why = {0};
+    struct gw_topology *t;
+    struct gw_plan *plan;
+    struct gw_synthesis_result result;
+    struct gw_optimum o;
+    snprintf(path, sizeof path, "labs/topologies/%s.topo", names[_i]);
+    ck_assert_msg(gw_topology_load(path, &t, &why) == GW_OK, "%s", why.text);
+    const struct gw_synthesis wanted = {.collective = GW_ALLGATHER,
+                                        .ranks = gw_topology_ranks(t),
+                                        .bytes = 256 << 20,
+                                        .trees = 1,
+                                        .parts = 1};
+    enum gw_err err = gw_synthesize(t, &wanted, &plan, &result, &why);
+    ck_assert_msg(err == GW_OK, "%s", why.text);
+    ck_assert_int_eq(
+        gw_optimum_find(t, wanted.collective, wanted.ranks, 0, &o, &why),
+        GW_OK);
+    double bound = 1e6 * (double)wanted.bytes * (double)o.numerator /
+                   (double)o.denominator;
+    double busiest = busiest_us(t, plan, wanted.bytes / wanted.ranks);
+    ck_assert_double_le(busiest, bound * 1.02);
+    ck_assert_double_ge(busiest, bound * 0.999);
+    gw_plan_destroy(&plan);
+    gw_topology_destroy(&t);
+}
+END_TEST
+
 START_TEST(what_has_no_such_plan_is_refused)
 {
     struct gw_error why;
@@ -342,6 +376,9 @@ Suite *suite_synthesis(void)
                         60);
     tcase_add_loop_test(
         tcase, the_busiest_link_is_busy_for_the_time_of_the_bound, 0, 10);
+    tcase_add_loop_test(
+        tcase, plans_of_published_topologies_load_no_link_beyond_the_optimum, 0,
+        3);
     tcase_add_test(tcase, what_has_no_such_plan_is_refused);
     tcase_add_loop_test(tcase,
                         every_collective_has_a_plan_of_one_step_for_a_host, 0,
