@@ -20,7 +20,7 @@ static char *read_to_end(FILE *file, size_t limit, size_t *bytes)
     while (*bytes <= limit && !feof(file)) {
         if (*bytes == capacity) {
             capacity = capacity ? 2 * capacity : 4096;
-            char *moved = realloc(text, capacity);
+            char *moved = realloc(text, capacity + 1);
             if (!moved)
                 goto fail;
             text = moved;
@@ -29,6 +29,7 @@ static char *read_to_end(FILE *file, size_t limit, size_t *bytes)
         if (ferror(file))
             goto fail;
     }
+    text[*bytes] = 0;
     return text;
 fail:
     free(text);
