@@ -269,8 +269,11 @@ EOT
 }
 
 @test "a lab with a program in C runs where labs alone is linked and the tools are in PATH" {
-    rm lib man Makefile README.md build
-    PATH=$BUILD:$PATH
+    rm man Makefile README.md build
+    mkdir checkout
+    mv lib checkout
+    ln -s "$BUILD" checkout/build
+    PATH=$PWD/checkout/build:$PATH
     lab start 24
     yes 1 2>/dev/null | lab predict 24 >/dev/null
     run -0 lab run 24
