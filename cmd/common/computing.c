@@ -83,7 +83,7 @@ static void *await_interrupt(void *unused)
         }
         be_patient();
         pthread_mutex_lock(&decision);
-        if (interrupted && atomic_load(&computing))
+        if (atomic_load(&computing))
             end_here();
         pthread_mutex_unlock(&decision);
     }
