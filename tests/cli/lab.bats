@@ -239,7 +239,9 @@ EOT
     for home in labs/*/solution/python; do
         home=${home%/solution/python}
         number=$(basename "$home" | cut -d - -f 1)
-        [ -z "${SAN:-}" ] || [ "$number" != 24 ] || continue
+        case $number in
+        24 | 25 | 26) continue ;; # walked above, also in Python
+        esac
         part=$(sed -n 's/^parts=//p' "$home/lab.conf" | grep -oE 'choice|fates|shards|assign|late|fit')
         lab start "$number"
         for file in "$home"/exercise/*.py; do
@@ -304,13 +306,12 @@ EOT
 }
 
 @test "hints fit a terminal, and drawings in them stay unchanged" {
-    for home in labs/[0-9][0-9]-*; do
-        number=$(basename "$home" | cut -d - -f 1)
-        lab start "$number" >/dev/null
-        for _ in $(seq "$(awk -v RS= 'END { print NR }' "$home/hints.txt")"); do
-            lab hint "$number" >>said
-        done
-    done
+    awk -v RS= '{ print >("hint." ++n) }' labs/[0-9][0-9]-*/hints.txt
+    for hint in hint.*; do
+        awk -f labs/lib/text.awk -f labs/lib/fill.awk "$hint"
+    done >said
+    lab start 00 >/dev/null
+    lab hint 00 1 | diff - <(echo "hint 1 of 3" && awk -f labs/lib/text.awk -f labs/lib/fill.awk hint.1)
     [ "$(wc -l <said)" -gt 100 ]
     run awk 'length > 79' said
     [ "$output" = "" ]
