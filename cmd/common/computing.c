@@ -77,12 +77,13 @@ static void be_patient(void)
 static void *await_interrupt(void *unused)
 {
     while (atomic_load(&computing)) {
-        if (interrupted)
-            be_patient();
-        else
+        if (!interrupted) {
             sem_wait(&woken);
+            continue;
+        }
+        be_patient();
         pthread_mutex_lock(&decision);
-        if (interrupted && atomic_load(&computing))
+        if (atomic_load(&computing))
             end_here();
         pthread_mutex_unlock(&decision);
     }

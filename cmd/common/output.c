@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +18,10 @@ static const double digits_end = 1e15;
 
 static FILE *target;
 static struct output *open_document;
-static unsigned documents;
-static bool finished; /* a command of one process has printed all */
+/* Atomic, although the lock of the file protects them: flockfile has the
+ * attribute "leaf", by which a compiler may remove a store between two locks. */
+static atomic_uint documents;
+static atomic_bool finished; /* a command of one process has printed all */
 
 static const struct output_format *const formats[] = {
     &output_table, &output_json, &output_jsonl, &output_csv};

@@ -8,45 +8,12 @@ lines_of() {
     if [ -e "$1" ]; then grep -c . "$1" || true; else echo 0; fi
 }
 
-# Minutes at work: a pause counts at most a quarter of an hour.
-minutes_spent() {
-    if [ ! -e "$1" ]; then
-        echo 0
-        return
-    fi
-    awk 'NR > 1 { gap = $1 - last; spent += gap < 900 ? gap : 900 }
-        { last = $1 }
-        END { printf "%.0f\n", spent / 60 }' "$1"
-}
-
-# row FOLDER LEARNER: prints the row of one lab, with tabs between learner, lab, title, questions,
-# predicted, right, facts, passed, points, of, minutes, verdict, has it run.
-row() {
-    record=$1/$(number_of "$LAB")/record
-    predicted=$(lines_of "$record/predictions")
-    right=0 ran=0
-    if [ -e "$record/scores" ]; then
-        ran=1
-        right=$(awk '$5 == 1 { n++ } END { print n + 0 }' "$record/scores")
-    fi
-    best=/dev/null
-    if [ -e "$record/best" ]; then
-        best=$record/best
-    fi
-    awk -v OFS="$tab" -F "$tab" -v lab="$(basename "$LAB")" -v learner="$2" \
-        -v title="$(conf "$LAB" title)" -v of="$(conf "$LAB" points)" \
-        -v questions="$(questions | grep -c .)" -v predicted="$predicted" \
-        -v right="$right" -v ran="$ran" \
-        -v minutes="$(minutes_spent "$record/log")" '
-        FNR == NR { facts += $0 ~ /^[a-z]/; next }
-        { count[$1]++ }
-        $1 == "PASS" { points += $2 }
-        END {
-            verdict = count["FAIL"] ? "FAIL" : count["UNKNOWN"] ? "UNKNOWN" : \
-                count["PASS"] ? "PASS" : "-"
-            print learner, lab, title, questions, predicted, right, facts, \
-                count["PASS"] + 0, points + predicted, of, minutes, verdict, ran
-        }' "$LAB/facts" "$best"
+# rows_of FOLDER LEARNER [OPTION...]: a row for every lab, in order (rows.awk).
+rows_of() {
+    folder=$1 learner=$2
+    shift 2
+    in_order | awk -v labs="$labs" -v folder="$folder" -v learner="$learner" "$@" \
+        -f "$LAB_LIB/rows.awk"
 }
 
 # rows DIR...: prints the rows of every lab, for every learner's folder. A folder may
@@ -60,10 +27,7 @@ rows() {
         elif [ "$learner" = lab-work ]; then
             learner=$(basename "$(cd "$folder/.." && pwd)")
         fi
-        for LAB in $(in_order); do
-            LAB=$labs/$LAB
-            row "$folder" "$learner"
-        done
+        rows_of "$folder" "$learner"
     done
 }
 

@@ -21,8 +21,8 @@ struct gw__source {
 };
 
 /* Loads a whole file, or of a longer one more than `limit` bytes, so that the
- * parser reports that it is too long. The caller frees *text; NULL after an
- * error: GW_EDATA or GW_ENOMEM. */
+ * parser reports that it is too long. A 0 follows the text. The caller frees
+ * *text; NULL after an error: GW_EDATA or GW_ENOMEM. */
 GW_MUST_CHECK enum gw_err gw__text_load(const char *path, size_t limit,
                                         char **text, size_t *bytes,
                                         struct gw_error *why);

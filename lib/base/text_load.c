@@ -17,10 +17,10 @@ static char *read_to_end(FILE *file, size_t limit, size_t *bytes)
     size_t capacity = 0;
     char *text = NULL;
     *bytes = 0;
-    while (*bytes <= limit && !feof(file)) {
+    do {
         if (*bytes == capacity) {
             capacity = capacity ? 2 * capacity : 4096;
-            char *moved = realloc(text, capacity);
+            char *moved = realloc(text, capacity + 1);
             if (!moved)
                 goto fail;
             text = moved;
@@ -28,7 +28,8 @@ static char *read_to_end(FILE *file, size_t limit, size_t *bytes)
         *bytes += fread(text + *bytes, 1, capacity - *bytes, file);
         if (ferror(file))
             goto fail;
-    }
+    } while (*bytes <= limit && !feof(file));
+    text[*bytes] = 0;
     return text;
 fail:
     free(text);

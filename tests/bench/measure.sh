@@ -89,11 +89,12 @@ gradwire() { # wire option...
         --seconds "$seconds" --sample 5ms -o jsonl "$@" | from_json p50_us
 }
 
-# The plan that is the best in a host with so many ranks.
+# The plan for this machine with so many ranks.
 synthesised() { # wire
     plans=$(mktemp -d)
     for sizes in $sizes; do
-        "$build/collrun" synth "$op" -n "$ranks" -b "$sizes" -p "$plans/best.plan" >/dev/null &&
+        "$build/collrun" synth "$op" --wire "$1" -n "$ranks" -b "$sizes" \
+            -p "$plans/best.plan" >/dev/null &&
             gradwire "$1" --algo "$plans/best.plan"
     done
     rm -r "$plans"

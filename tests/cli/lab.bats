@@ -239,6 +239,9 @@ EOT
     for home in labs/*/solution/python; do
         home=${home%/solution/python}
         number=$(basename "$home" | cut -d - -f 1)
+        case $number in
+        24 | 25 | 26) continue ;; # walked above, also in Python
+        esac
         part=$(sed -n 's/^parts=//p' "$home/lab.conf" | grep -oE 'choice|fates|shards|assign|late|fit')
         lab start "$number"
         for file in "$home"/exercise/*.py; do
@@ -269,8 +272,12 @@ EOT
 }
 
 @test "a lab with a program in C runs where labs alone is linked and the tools are in PATH" {
-    rm lib man Makefile README.md build
-    PATH=$BUILD:$PATH
+    [ -z "${SAN:-}" ] || skip "sanitizers want to be linked into the program"
+    rm man Makefile README.md build
+    mkdir checkout
+    mv lib checkout
+    ln -s "$BUILD" checkout/build
+    PATH=$PWD/checkout/build:$PATH
     lab start 24
     yes 1 2>/dev/null | lab predict 24 >/dev/null
     run -0 lab run 24
@@ -299,13 +306,12 @@ EOT
 }
 
 @test "hints fit a terminal, and drawings in them stay unchanged" {
-    for home in labs/[0-9][0-9]-*; do
-        number=$(basename "$home" | cut -d - -f 1)
-        lab start "$number" >/dev/null
-        for _ in $(seq "$(awk -v RS= 'END { print NR }' "$home/hints.txt")"); do
-            lab hint "$number" >>said
-        done
-    done
+    awk -v RS= '{ print >("hint." ++n) }' labs/[0-9][0-9]-*/hints.txt
+    for hint in hint.*; do
+        awk -f labs/lib/text.awk -f labs/lib/fill.awk "$hint"
+    done >said
+    lab start 00 >/dev/null
+    lab hint 00 1 | diff - <(echo "hint 1 of 3" && awk -f labs/lib/text.awk -f labs/lib/fill.awk hint.1)
     [ "$(wc -l <said)" -gt 100 ]
     run awk 'length > 79' said
     [ "$output" = "" ]

@@ -5,28 +5,7 @@
 # decisions and results, whatever the speed of the processes and the wire.
 
 # shellcheck disable=SC2154 # run sets stderr
-setup_file() {
-    bats_require_minimum_version 1.5.0
-    BUILD=$(realpath "${B:-build}")
-    export BUILD
-    unset GRADWIRE_RUN GRADWIRE_RUNS GRADWIRE_DATA
-    # shellcheck disable=SC2046
-    ${CC:-cc} -o "$BATS_FILE_TMPDIR/jsoncheck" tests/cli/jsoncheck.c \
-        $(pkg-config --cflags --libs jansson)
-}
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    export TMPDIR=$PWD
-}
-
-teardown() {
-    [ ! -d runs ] || ringctl down --all >/dev/null
-}
-
-ringctl() {
-    timeout 300 "$BUILD/ringctl" "$@" </dev/null 3>&-
-}
+load elastic_ring
 
 # What must repeat, of a status: counts, decisions with their chunks, digests.
 facts() {

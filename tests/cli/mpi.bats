@@ -25,6 +25,7 @@ setup_file() {
 }
 
 setup() {
+    [ -z "${SAN:-}" ] || skip "sanitizers want to be linked into the program"
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 

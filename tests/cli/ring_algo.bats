@@ -4,37 +4,7 @@
 # up --algo: imported schedules and plan files in the elastic ring.
 
 # shellcheck disable=SC2154 # run sets stderr
-setup_file() {
-    bats_require_minimum_version 1.5.0
-    BUILD=$(realpath "${B:-build}")
-    FORMATS=$PWD/tests/formats
-    export BUILD FORMATS
-    unset GRADWIRE_RUN GRADWIRE_RUNS GRADWIRE_DATA
-    # shellcheck disable=SC2046
-    ${CC:-cc} -o "$BATS_FILE_TMPDIR/jsoncheck" tests/cli/jsoncheck.c \
-        $(pkg-config --cflags --libs jansson)
-}
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    export TMPDIR=$PWD
-}
-
-teardown() {
-    [ ! -d runs ] || ringctl down --all >/dev/null
-}
-
-ringctl() {
-    timeout 300 "$BUILD/ringctl" "$@" </dev/null 3>&-
-}
-
-# key VALUE of the last status on the input
-fact() {
-    [ "$("$BATS_FILE_TMPDIR/jsoncheck" "$1" <status.json)" = "$2" ] || {
-        cat status.json
-        false
-    }
-}
+load elastic_ring
 
 # A ring of three, in which one transfer carries a whole buffer.
 make_chain() {

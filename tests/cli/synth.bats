@@ -93,6 +93,43 @@ fastest() {
     collrun verify a.plan
 }
 
+# Built-in costs are the same on every machine, calibrated ones are not.
+@test "for this machine, no algorithm is predicted to be faster than the plan" {
+    export GRADWIRE_CALIBRATION=none.json
+    for op in broadcast reduce allreduce gather scatter allgather \
+        reduce_scatter alltoall; do
+        collrun synth $op --wire shm -n 4 -b 16M >here.plan
+        run -0 collrun verify here.plan
+        collrun price $op --wire shm -n 4 -b 16M -a all,here.plan -o csv >out.csv
+        awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+            { us = $at["predicted_us"] }
+            $at["algo"] ~ /here.plan/ { here = us; next }
+            !least || us < least { least = us }
+            END { exit !(here > 0 && here <= least) }' out.csv
+    done
+    run -0 collrun run here.plan -b 64K
+}
+
+@test "for this machine, a root is kept, and trees are made if requested" {
+    collrun synth reduce --wire shm -n 3 -r 2 -b 1M >root.plan
+    grep -q 'root=2' root.plan
+    collrun synth broadcast --wire shm -n 4 -b 1M --trees 2 -p a.plan -o csv >out.csv
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { exit $at["trees"] != 2 }' out.csv
+    collrun synth allgather --wire tcp -n 3 -b 1M >tcp.plan
+    run -0 collrun verify tcp.plan
+    run -64 collrun synth allgather --wire shm --topo "$RACKS"
+    [[ $output == *"remove --topo"* ]]
+    run -64 collrun synth allgather --wire shm --steps 2
+    [[ $output == *"remove --steps"* ]]
+    run -64 collrun synth gather --wire shm --trees 2
+    [[ $output == *"not gather"* ]]
+    run -64 collrun synth custom --wire shm
+    [[ $output == *"custom has no flat plan"* ]]
+    run -64 collrun synth gather --wire shm -n 2 --root 2
+    [[ $output == *"the root is 2"* ]]
+}
+
 @test "what cannot be made is refused" {
     run -64 collrun synth alltoall --topo "$RACKS"
     [[ $output == *"not alltoall"* ]]

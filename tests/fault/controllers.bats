@@ -83,7 +83,7 @@ storm() {
     storm
 }
 
-# ---- a damaged log ----
+# ---- a port that another process has ----
 
 # control NAME: starts the only controller in ./c0, and waits until it is ready.
 control() {
@@ -92,6 +92,21 @@ control() {
     pids+=($!)
     until_true 60 grep -q 'is ready' "$1.out"
 }
+
+@test "a port that another process has is reported; a single controller needs only its own" {
+    find_port
+    taken=$((port + 1))
+    "$PSNODE" controller --peers "tcp://127.0.0.1:$taken" --dir other >other.out 2>&1 \
+        </dev/null 3>&- &
+    pids+=($!)
+    until_true 60 grep -q 'is ready' other.out
+    run -70 timeout 60 "$PSNODE" controller --dir c0 --index 0 \
+        --peers "tcp://127.0.0.1:$port,tcp://127.0.0.1:7,tcp://127.0.0.1:9" </dev/null 3>&-
+    [[ $output = *"cannot listen at 127.0.0.1:$taken; another process may have the port" ]]
+    control single
+}
+
+# ---- a damaged log ----
 
 # A log with some entries, of a killed controller.
 make_log() {

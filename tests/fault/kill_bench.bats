@@ -129,7 +129,8 @@ kill_a_rank() {
     kill -KILL "$victim"
     ended 1
     nothing_left
-    grep -q "rank 2 (pid $victim) was killed by signal 9 (Killed); rank [013]: allreduce" err.txt
+    # In an op of the measurement, or in one between two of them.
+    grep -qE "rank 2 \(pid $victim\) was killed by signal 9 \(Killed\); rank [013]: (allreduce|broadcast|barrier) op" err.txt
     tail -n 1 rows.jsonl | grep -q '"status":1,"code":"GW_ELOST"'
 }
 

@@ -61,6 +61,7 @@ sweep() {
 @test "collrun bounds, synthesises and reads topologies without memory" {
     sweep 23 collrun bound allreduce -n 3
     sweep 41 collrun synth allreduce -n 3 --trees 1 --parts 2
+    sweep 29 collrun synth gather --wire shm -n 3
     printf '%s%s%s\n' '<system version="1"><cpu numaid="0">' \
         '<pci busid="1" class="0x030200"><gpu dev="0"/></pci>' \
         '</cpu></system>' >nccl.xml

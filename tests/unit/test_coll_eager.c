@@ -73,6 +73,42 @@ START_TEST(any_order_of_kinds_gives_the_same_results)
 }
 END_TEST
 
+/* The root sends to all, or all send to it, while the receivers are late: the
+ * senders run ahead until no slot is left. Few kinds at a time, so that all are
+ * kept. */
+static void of_every_size(struct gw_comm *comm, void *context)
+{
+    enum { PHASES = 20, CALLS = 600, LATE = 200 };
+    static const enum gw_collective collectives[2][2] = {
+        {GW_BROADCAST, GW_SCATTER}, {GW_GATHER, GW_REDUCE}};
+    const struct timespec late = {.tv_nsec = 2000000};
+    const uint64_t seed = *(const uint64_t *)context;
+    bool is_root = gw_comm_rank(comm) == KIND_ROOT;
+    struct buffers *b = calloc(1, sizeof *b);
+    MUST(b);
+    for (unsigned call = 0; call < PHASES * CALLS; call++) {
+        unsigned phase = call / CALLS, to_root = phase % 2;
+        unsigned which = phase * 3 + call % 3;
+        uint64_t word = gw_hash(&which, sizeof which, seed);
+        const struct kind kind = {.collective = collectives[to_root][word % 2],
+                                  .count = 1 + (unsigned)(word >> 8) %
+                                                   (word & 64 ? 1024 : 40)};
+        if (call % LATE == 0 && is_root == to_root)
+            nanosleep(&late, NULL);
+        kind_call(comm, &kind, call, b->in, b->out);
+    }
+    MUST(gw_barrier(comm) == GW_OK);
+    free(b);
+}
+
+START_TEST(inputs_of_every_size_follow_each_other)
+{
+    uint64_t seed = stress_seed();
+    printf("seed %llu\n", (unsigned long long)seed);
+    on_shm(of_every_size, &seed);
+}
+END_TEST
+
 /* Later calls of a kind count the same as the first. The first counts the loads
  * and stores of its passes, the others those of their prepared steps. */
 static void counted(struct gw_comm *comm, void *context)
@@ -154,6 +190,7 @@ Suite *suite_coll_eager(void)
     TCase *tcase = tcase_create("eager");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, any_order_of_kinds_gives_the_same_results);
+    tcase_add_test(tcase, inputs_of_every_size_follow_each_other);
     tcase_add_test(tcase, every_call_counts_what_the_first_counted);
     tcase_add_test(tcase, buffers_are_inspected_each_time);
     tcase_add_test(tcase, ranks_that_never_wait_find_that_they_differ);

@@ -237,6 +237,43 @@ START_TEST(a_cost_breakdown_adds_up)
 }
 END_TEST
 
+/* The chosen algorithm of an all-to-all of `bytes` among 4 ranks, and whether
+ * another one was predicted to take less time. */
+static const struct gw_algo *choose(const char *wire, size_t bytes,
+                                    bool *against_prediction)
+{
+    struct gw_candidate list[32];
+    size_t n = gw_choose(wire, GW_ALLTOALL, 4, bytes / 16, 4, list, 32);
+    ck_assert_uint_gt(n, 1);
+    *against_prediction = false;
+    for (size_t i = 1; i < n; i++)
+        if (!list[i].algo->baseline &&
+            list[i].predicted_us < list[0].predicted_us) {
+            *against_prediction = true;
+            ck_assert_double_le(list[0].predicted_us,
+                                1.15 * list[i].predicted_us);
+        }
+    return list[0].algo;
+}
+
+/* With the built-in costs, pairwise is predicted to take 46.8 us for 1 MiB, and
+ * linear, one pass, 49.8 us. */
+START_TEST(a_nearly_equal_pass_is_chosen)
+{
+    bool against;
+    unlink(path);
+    const struct gw_algo *algo = choose("shm", 1 << 20, &against);
+    ck_assert_str_eq(algo->name, "linear");
+    ck_assert(algo->direct && against);
+    for (size_t bytes = 64; bytes <= 64 << 20; bytes *= 2) {
+        algo = choose("shm", bytes, &against);
+        ck_assert(algo->direct || !against);
+        (void)choose("ipc", bytes, &against);
+        ck_assert(!against);
+    }
+}
+END_TEST
+
 Suite *suite_cost_model(void)
 {
     Suite *suite = suite_create("cost_model");
@@ -250,6 +287,7 @@ Suite *suite_cost_model(void)
     tcase_add_test(cases, an_old_file_has_no_prices);
     tcase_add_test(cases, old_names_of_coefficients_are_read);
     tcase_add_test(cases, a_cost_breakdown_adds_up);
+    tcase_add_test(cases, a_nearly_equal_pass_is_chosen);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -50,17 +50,21 @@ START_TEST(devices_sockets_and_folders_are_refused)
 }
 END_TEST
 
-START_TEST(a_pipe_is_read)
+/* Also one whose bytes fill the memory that is read into. */
+START_TEST(a_pipe_is_read_and_a_zero_follows)
 {
+    static const size_t sizes[] = {0, 3, 4096, 8192};
+    static const char all[8192] = "abc";
     int ends[2];
     char path[32], *text;
     size_t bytes;
     ck_assert_int_eq(pipe(ends), 0);
-    ck_assert_int_eq(write(ends[1], "abc", 3), 3);
+    ck_assert_int_eq(write(ends[1], all, sizes[_i]), (ssize_t)sizes[_i]);
     close(ends[1]);
     snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    ck_assert_int_eq(gw__text_load(path, 10, &text, &bytes, &why), GW_OK);
-    ck_assert_uint_eq(bytes, 3);
+    ck_assert_int_eq(gw__text_load(path, 8192, &text, &bytes, &why), GW_OK);
+    ck_assert_uint_eq(bytes, sizes[_i]);
+    ck_assert_int_eq(text[bytes], 0);
     free(text);
     close(ends[0]);
 }
@@ -122,7 +126,7 @@ Suite *suite_file(void)
     Suite *suite = suite_create("file");
     TCase *files = tcase_create("files");
     tcase_add_test(files, devices_sockets_and_folders_are_refused);
-    tcase_add_test(files, a_pipe_is_read);
+    tcase_add_loop_test(files, a_pipe_is_read_and_a_zero_follows, 0, 4);
     tcase_add_test(files, every_reader_refuses_a_device);
     tcase_add_test(files, a_text_takes_no_more_memory_than_there_is);
     suite_add_tcase(suite, files);

@@ -250,24 +250,23 @@ START_TEST(what_cannot_be_opened_reports_why)
 {
     struct gw_error why = {0};
     struct gw__raft_log *log;
-    char endpoint[32], path[128];
-    const char *address = endpoint;
-    begin(1, _i);
-    struct gw__raft_log_config config = {.count = 1,
-                                         .addresses = &address,
+    char path[128];
+    begin(2, _i);
+    const char *addresses[] = {logs.addresses[0], logs.addresses[1]};
+    struct gw__raft_log_config config = {.count = 2,
+                                         .addresses = addresses,
                                          .directory = "/proc/none/here",
                                          .security.key_file =
                                              _i ? logs.key.path : NULL,
                                          .election_ms = 150,
                                          .heartbeat_ms = 30};
     logs_open(&logs, 0);
-    memcpy(endpoint, logs.addresses[0], sizeof endpoint);
     ck_assert_int_ne(gw__raft_log_open(&config, &log, &why), GW_OK);
     ck_assert_msg(strstr(why.text, "/proc/none/here"), "%s", why.text);
     snprintf(path, sizeof path, "%s/other", logs.directory);
     config.directory = path;
     ck_assert_int_ne(gw__raft_log_open(&config, &log, &why), GW_OK);
-    ck_assert_msg(strstr(why.text, endpoint), "%s", why.text);
+    ck_assert_msg(strstr(why.text, addresses[0]), "%s", why.text);
     ck_assert_ptr_null(log);
     logs_end(&logs);
 }

@@ -45,13 +45,13 @@ static void expect_closed(struct gw__raft_log_config config,
  * cannot listen. */
 START_TEST(an_open_network_needs_a_key_or_a_word)
 {
-    const char *address = "192.0.2.1:7001";
+    const char *addresses[2] = {"192.0.2.1:7001", "192.0.2.2:7001"};
     char path[128];
     logs_begin(&logs, 1);
     logs_secure(&logs);
     logs_path(&logs, 0, path);
-    struct gw__raft_log_config config = {.count = 1,
-                                         .addresses = &address,
+    struct gw__raft_log_config config = {.count = 2,
+                                         .addresses = addresses,
                                          .directory = path,
                                          .election_ms = 150,
                                          .heartbeat_ms = 30};
@@ -61,11 +61,11 @@ START_TEST(an_open_network_needs_a_key_or_a_word)
     config.security.insecure = false;
     config.security.key_file = logs.key.path;
     expect_closed(config, "cannot listen at tcp://192.0.2.1:7001");
-    address = "0.0.0.0:7001";
+    addresses[0] = "0.0.0.0:7001";
     expect_closed(config, "name one address");
-    address = "somewhere";
+    addresses[0] = "somewhere";
     expect_closed(config, "the host and the port must be numbers");
-    address = logs.addresses[0];
+    addresses[0] = logs.addresses[0];
     config.security.key_file = "/nonexistent/key";
     expect_closed(config, "key file /nonexistent/key");
     logs_end(&logs);

@@ -199,6 +199,40 @@ START_TEST(the_busiest_link_is_busy_for_the_time_of_the_bound)
 }
 END_TEST
 
+/* The optima of Zhao et al., "ForestColl", for two servers each, and of Cai et
+ * al., "Synthesizing optimal collective algorithms", for the DGX-1: no link of
+ * the plan carries more than they allow. */
+START_TEST(plans_of_published_topologies_load_no_link_beyond_the_optimum)
+{
+    static const char *const names[] = {"dgx-1", "dgx-a100", "mi250"};
+    char path[64];
+    struct gw_error why = {0};
+    struct gw_topology *t;
+    struct gw_plan *plan;
+    struct gw_synthesis_result result;
+    struct gw_optimum o;
+    snprintf(path, sizeof path, "labs/topologies/%s.topo", names[_i]);
+    ck_assert_msg(gw_topology_load(path, &t, &why) == GW_OK, "%s", why.text);
+    const struct gw_synthesis wanted = {.collective = GW_ALLGATHER,
+                                        .ranks = gw_topology_ranks(t),
+                                        .bytes = 256 << 20,
+                                        .trees = 1,
+                                        .parts = 1};
+    enum gw_err err = gw_synthesize(t, &wanted, &plan, &result, &why);
+    ck_assert_msg(err == GW_OK, "%s", why.text);
+    ck_assert_int_eq(
+        gw_optimum_find(t, wanted.collective, wanted.ranks, 0, &o, &why),
+        GW_OK);
+    double bound = 1e6 * (double)wanted.bytes * (double)o.numerator /
+                   (double)o.denominator;
+    double busiest = busiest_us(t, plan, wanted.bytes / wanted.ranks);
+    ck_assert_double_le(busiest, bound * 1.02);
+    ck_assert_double_ge(busiest, bound * 0.999);
+    gw_plan_destroy(&plan);
+    gw_topology_destroy(&t);
+}
+END_TEST
+
 START_TEST(what_has_no_such_plan_is_refused)
 {
     struct gw_error why;
@@ -224,6 +258,116 @@ START_TEST(what_has_no_such_plan_is_refused)
 }
 END_TEST
 
+/* ---- hosts ---- */
+
+/* A host on which each step and each transfer has a cost. */
+struct host {
+    double step_us, transfer_us;
+    unsigned predictions;
+};
+
+static enum gw_err predict(void *context, const struct gw_plan *plan,
+                           double *time_us, struct gw_error *why)
+{
+    struct host *host = context;
+    (void)why;
+    host->predictions++;
+    *time_us = host->step_us * plan->steps +
+               host->transfer_us * (double)plan->step_begin[plan->steps];
+    return GW_OK;
+}
+
+static enum gw_err fail_to_predict(void *context, const struct gw_plan *plan,
+                                   double *time_us, struct gw_error *why)
+{
+    (void)context;
+    (void)plan;
+    (void)time_us;
+    return gw_fail(why, GW_ENOMEM, "no prediction");
+}
+
+static const char host_text[] = "topology t\ninner rate=10G\nrack r: h\n"
+                                "host h ranks=4\n";
+
+static struct gw_plan *synthesise(const struct gw_synthesis *wanted,
+                                  struct gw_synthesis_result *result)
+{
+    struct gw_error why;
+    struct gw_plan *plan;
+    struct gw_verdict verdict;
+    struct gw_topology *t = parse(host_text);
+    enum gw_err err = gw_synthesize(t, wanted, &plan, result, &why);
+    ck_assert_msg(err == GW_OK, "%s", why.text);
+    ck_assert_int_eq(gw_plan_verify(plan, 0, &verdict, &why), GW_OK);
+    gw_topology_destroy(&t);
+    return plan;
+}
+
+START_TEST(every_collective_has_a_plan_of_one_step_for_a_host)
+{
+    struct host host = {.step_us = 1000, .transfer_us = 1};
+    struct gw_synthesis_result result;
+    struct gw_synthesis wanted = {.collective = (enum gw_collective)_i,
+                                  .ranks = 4,
+                                  .bytes = 1 << 20,
+                                  .predict = predict,
+                                  .context = &host};
+    wanted.root = gw_collective_rooted(wanted.collective) ? 3 : 0;
+    struct gw_plan *plan = synthesise(&wanted, &result);
+    ck_assert_uint_eq(plan->steps, 1);
+    ck_assert_uint_eq(plan->root, wanted.root);
+    ck_assert_uint_eq(result.trees, 0);
+    ck_assert_uint_eq(result.depth, 1);
+    ck_assert_uint_eq(result.candidates, host.predictions);
+    ck_assert_double_lt(result.time_us, 2 * host.step_us);
+    gw_plan_destroy(&plan);
+}
+END_TEST
+
+/* Where only transfers have a cost, an all-reduce by trees has fewer of them. */
+START_TEST(trees_compete_with_flat_plans_where_both_are_wanted)
+{
+    struct host host = {.step_us = 0, .transfer_us = 1};
+    struct gw_synthesis_result result;
+    struct gw_synthesis wanted = {.collective = GW_ALLREDUCE,
+                                  .ranks = 4,
+                                  .bytes = 1 << 20,
+                                  .predict = predict,
+                                  .context = &host};
+    struct gw_plan *plan = synthesise(&wanted, &result);
+    unsigned all = result.candidates;
+    gw_plan_destroy(&plan);
+    wanted.flat = true;
+    plan = synthesise(&wanted, &result);
+    ck_assert_uint_eq(result.trees, 0);
+    ck_assert_uint_lt(result.candidates, all);
+    gw_plan_destroy(&plan);
+    wanted.trees = 2;
+    plan = synthesise(&wanted, &result);
+    ck_assert_uint_eq(result.trees, 2);
+    ck_assert_uint_eq(result.parts, 1);
+    gw_plan_destroy(&plan);
+}
+END_TEST
+
+START_TEST(a_failed_prediction_is_returned)
+{
+    struct gw_error why;
+    struct gw_plan *plan;
+    struct gw_synthesis_result result;
+    struct gw_topology *t = parse(host_text);
+    struct gw_synthesis wanted = {.collective = GW_BROADCAST,
+                                  .ranks = 4,
+                                  .bytes = 1 << 20,
+                                  .trees = (unsigned)_i,
+                                  .predict = fail_to_predict};
+    ck_assert_int_eq(gw_synthesize(t, &wanted, &plan, &result, &why),
+                     GW_ENOMEM);
+    ck_assert_ptr_null(plan);
+    gw_topology_destroy(&t);
+}
+END_TEST
+
 Suite *suite_synthesis(void)
 {
     Suite *suite = suite_create("synthesis");
@@ -232,7 +376,15 @@ Suite *suite_synthesis(void)
                         60);
     tcase_add_loop_test(
         tcase, the_busiest_link_is_busy_for_the_time_of_the_bound, 0, 10);
+    tcase_add_loop_test(
+        tcase, plans_of_published_topologies_load_no_link_beyond_the_optimum, 0,
+        3);
     tcase_add_test(tcase, what_has_no_such_plan_is_refused);
+    tcase_add_loop_test(tcase,
+                        every_collective_has_a_plan_of_one_step_for_a_host, 0,
+                        GW_CUSTOM);
+    tcase_add_test(tcase, trees_compete_with_flat_plans_where_both_are_wanted);
+    tcase_add_loop_test(tcase, a_failed_prediction_is_returned, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite;
 }

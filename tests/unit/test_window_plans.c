@@ -120,6 +120,31 @@ START_TEST(direct_is_what_one_pass_can_run)
 }
 END_TEST
 
+/* A user's copy of such a plan runs in one pass, too. */
+START_TEST(the_plans_of_direct_algorithms_are_direct)
+{
+    size_t count, found = 0;
+    const struct gw_algo *const *list = gw_algo_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct gw_algo_args args = {.ranks = 5};
+        struct gw_plan *plan;
+        bool direct;
+        if (!list[i]->direct || !list[i]->valid(args.ranks))
+            continue;
+        args.root = gw_collective_rooted(list[i]->collective) ? 3 : 0;
+        ck_assert_int_eq(gw_plan_make(list[i]->collective, list[i]->name, &args,
+                                      &plan, NULL),
+                         GW_OK);
+        ck_assert_int_eq(gw__plan_is_direct(plan, &direct, NULL), GW_OK);
+        ck_assert_msg(direct, "%s %s", gw_collective_name(list[i]->collective),
+                      list[i]->name);
+        gw_plan_destroy(&plan);
+        found++;
+    }
+    ck_assert_uint_ge(found, 12);
+}
+END_TEST
+
 static void other_plan(struct gw_comm *comm, void *context)
 {
     struct gw_plan **plans = context;
@@ -354,6 +379,7 @@ Suite *suite_window_plans(void)
     tcase_add_test(path, a_plan_with_scratch_runs_as_loads);
     tcase_add_test(path, without_windows_both_send_messages);
     tcase_add_test(path, direct_is_what_one_pass_can_run);
+    tcase_add_test(path, the_plans_of_direct_algorithms_are_direct);
     tcase_add_test(path, another_plan_is_another_call);
     tcase_add_test(path, a_rank_that_gives_up_ends_the_call);
     suite_add_tcase(suite, path);

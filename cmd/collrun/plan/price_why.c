@@ -121,10 +121,15 @@ static void explain_prediction(struct output *output, const char *call,
     char text[320];
     int used = snprintf(text, sizeof text, "%s uses %s: %.2f us predicted",
                         call, best[0].algo->name, best[0].predicted_us);
-    if (found > 1)
+    double ratio = found > 1 ? best[1].predicted_us / best[0].predicted_us : 0;
+    if (found > 1 && ratio < 1)
         snprintf(text + used, sizeof text - (size_t)used,
-                 ", %.2f times as fast as %s, the next (%.2f us)",
-                 best[1].predicted_us / best[0].predicted_us,
+                 ", in one pass; %s, with messages, is not certainly faster "
+                 "(%.2f us)",
+                 best[1].algo->name, best[1].predicted_us);
+    else if (found > 1)
+        snprintf(text + used, sizeof text - (size_t)used,
+                 ", %.2f times as fast as %s, the next (%.2f us)", ratio,
                  best[1].algo->name, best[1].predicted_us);
     output_note_text(output, "choice", text);
 }

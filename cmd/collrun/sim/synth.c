@@ -2,13 +2,15 @@
  *
  * collrun synth: a plan that reaches the bound of a topology
  * (gradwire/synthesis.h). Without a file the plan itself goes to stdout, as
- * from collrun plan; with one, a row about it does. synth_steps.c has --steps.
+ * from collrun plan; with one, a row about it does. synth_steps.c has --steps,
+ * synth_machine.c --wire.
  */
 #include "synth.h"
 #include "collrun/collrun.h"
 #include "collrun/plan/plan_source.h"
 #include "common/cluster.h"
 #include "common/output.h"
+#include "sim.h"
 
 #include <gradwire/synthesis.h>
 
@@ -19,6 +21,7 @@ static bool pareto;
 static struct gw_synthesis wanted = {.bytes = 1 << 20};
 static uint64_t alpha_ns = 1000;
 static struct gw_steps steps;
+static struct sim_machine machine;
 
 enum { QUESTION_TIMEOUT_MS = 60000 };
 
@@ -27,10 +30,14 @@ static const struct option_spec options[] = {
      "Topology file of the cluster, or torus:8x8, fat-tree:k=8. Default: one "
      "rack.",
      NULL},
+    {"wire", 'w', OPTION_CHOICE, &machine.wire, "WIRE",
+     "Make a plan for this machine with its calibrated costs instead of a "
+     "cluster.",
+     "shm|ipc|tcp"},
     {"ranks", 'n', OPTION_COUNT, &wanted.ranks, "N",
-     "Ranks. Default: all of the topology.", NULL},
+     "Ranks. Default: all of the topology; with --wire, 4.", NULL},
     {"root", 'r', OPTION_UNSIGNED, &wanted.root, "RANK",
-     "Root rank of broadcast and reduce. Default: 0.", NULL},
+     "Root rank of broadcast, reduce, gather and scatter. Default: 0.", NULL},
     {"plan", 'p', OPTION_TEXT, &path, "FILE.plan",
      "Write the plan to FILE.plan and print a row about it.", NULL},
     {"bytes", 'b', OPTION_BYTES, &wanted.bytes, "SIZE",
@@ -122,7 +129,10 @@ static enum gw_err synthesise(const struct gw_topology *topology,
     struct gw_plan *plan;
     struct gw_synthesis_result result;
     wanted.message_us = (double)alpha_ns / 1e3;
-    enum gw_err err = gw_synthesize(topology, &wanted, &plan, &result, why);
+    enum gw_err err =
+        machine.wire
+            ? synth_machine(&machine, topology, &wanted, &plan, &result, why)
+            : gw_synthesize(topology, &wanted, &plan, &result, why);
     if (!err)
         err = deliver(plan, why);
     if (!err && path)
@@ -143,6 +153,20 @@ static enum gw_err search_steps(const struct gw_topology *topology,
         err = synth_steps_row(topology, &steps, &result, path, why);
     gw_plan_destroy(&plan);
     return err;
+}
+
+static enum gw_err load_topology(struct gw_topology **topology,
+                                 struct gw_error *why)
+{
+    unsigned ranks = wanted.ranks ? wanted.ranks : PLAN_RANKS_DEFAULT;
+    if (!machine.wire)
+        return cluster_get(topo, ranks, topology, why);
+    if (topo || steps.steps)
+        return gw_fail(why, GW_EINVAL,
+                       "--wire makes a plan for this machine; remove %s",
+                       topo ? "--topo" : "--steps");
+    machine.ranks = ranks;
+    return sim_machine_topology(&machine, topology, why);
 }
 
 static enum gw_err make_plan(const struct gw_topology *topology,
@@ -182,9 +206,7 @@ static int run_synth(int operand_count, char **operands)
                       "such as allreduce",
                       operands[0]);
     if (!err)
-        err =
-            cluster_get(topo, wanted.ranks ? wanted.ranks : PLAN_RANKS_DEFAULT,
-                        &topology, &why);
+        err = load_topology(&topology, &why);
     if (!err)
         err = make_plan(topology, &why);
     gw_topology_destroy(&topology);
@@ -198,6 +220,7 @@ const struct command command_synth = {
     .examples = "collrun synth allgather --topo racks.topo > best.plan\n"
                 "collrun synth allreduce -t racks.topo -b 64M -p best.plan\n"
                 "collrun sim allreduce -t racks.topo -b 64M -a all,best.plan\n"
+                "collrun synth reduce --wire shm -n 4 -b 16M > here.plan\n"
                 "collrun synth allgather -t dgx-1.topo --steps 2 > two.plan\n",
     .options = options,
     .operands_min = 1,

@@ -13,7 +13,6 @@
 #include "psnode/psnode.h"
 
 #include "common/launch.h"
-#include "common/ports.h"
 #include "common/process.h"
 
 #include <signal.h>
@@ -29,7 +28,6 @@ struct bench_state {
     const struct bench *bench;
     struct bench_shared *shared;
     struct controllers *controllers; /* NULL: not started */
-    struct ports ports;              /* the controller's */
     uint64_t since_ns; /* start of the controller, or placement of the slots */
     pid_t parent;
 };
@@ -130,13 +128,11 @@ static enum gw_err start_controller(struct bench_state *state,
                                     struct gw_error *why)
 {
     struct bench_shared *shared = state->shared;
-    char raft[1][32], observer[64];
-    const char *const rafts[] = {raft[0]};
+    char observer[64];
+    const char *const rafts[] = {"127.0.0.1:1"}; /* a single one uses none */
     const char *const endpoints[] = {shared->controller};
     if (!directory_make(shared->directory, sizeof shared->directory))
         return gw_fail_errno(why, "a directory for the controller");
-    if (ports_hold(&state->ports, raft, 1, why))
-        return GW_ESYS;
     bench_endpoint(shared, OBSERVER_NODES, observer);
     const struct controllers_config config = {.count = 1,
                                               .endpoints = endpoints,
@@ -220,7 +216,6 @@ enum gw_err bench_run(const struct bench *bench, struct bench_shared **shared,
     if (!code)
         code = launch_run(&launch, why);
     controllers_stop(&state.controllers);
-    ports_let_go(&state.ports);
     if (state.shared)
         remove_log(state.shared);
     *shared = state.shared;

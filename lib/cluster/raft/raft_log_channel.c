@@ -2,11 +2,12 @@
  *
  * The transport between controllers with a key. Without a key libraft's back
  * end sends by its own streams (raft_uv_tcp). With one, that back end only
- * handles disk and clock, and has a transport that never connects. Its messages
- * go over a control channel (wire/control_channel/control_channel.h) of the
- * controllers alone, at the same addresses, where node i is controller i. This
- * channel has CURVE encryption, bounded frames, refusal and notices of
- * strangers, loopback only without a key, and reconnection.
+ * handles disk and clock, and has a transport that never connects. A single
+ * controller has that transport, too. The messages go over a control channel
+ * (wire/control_channel/control_channel.h) of the controllers alone, at the
+ * same addresses, where node i is controller i. This channel has CURVE
+ * encryption, bounded frames, refusal and notices of strangers, loopback only
+ * without a key, and reconnection.
  *
  * Raft needs no more: messages may be lost, late or reordered. But it must
  * learn at once that a peer is away, because otherwise it keeps sending entries
@@ -52,6 +53,14 @@ static void close_transport(struct raft_uv_transport *transport,
                             raft_uv_transport_close_cb closed)
 {
     closed(transport);
+}
+
+void gw__raft_channel_none(struct gw__raft_log *log)
+{
+    log->transport = (struct raft_uv_transport){.init = init,
+                                                .listen = skip_listening,
+                                                .connect = refuse_connection,
+                                                .close = close_transport};
 }
 
 /* ---- the control channel ---- */
@@ -115,10 +124,7 @@ enum gw_err gw__raft_channel_open(struct gw__raft_log *log,
                        uv_strerror(failed));
     uv_poll_start(&log->poll, UV_READABLE, wake);
     log->has_poll = true;
-    log->transport = (struct raft_uv_transport){.init = init,
-                                                .listen = skip_listening,
-                                                .connect = refuse_connection,
-                                                .close = close_transport};
+    gw__raft_channel_none(log);
     return GW_OK;
 }
 

@@ -75,6 +75,10 @@ static enum gw_err fail_open(const struct gw__raft_log *log, int failed,
 static enum gw_err make_transport(struct gw__raft_log *log,
                                   struct gw_error *why)
 {
+    if (log->config.count == 1) {
+        gw__raft_channel_none(log);
+        return GW_OK;
+    }
     if (log->config.security.key_file)
         return gw__raft_channel_open(log, why);
     int failed = raft_uv_tcp_init(&log->transport, &log->loop);
@@ -127,6 +131,10 @@ static enum gw_err start_raft(struct gw__raft_log *log, struct gw_error *why)
     if (failed && failed != RAFT_CANTBOOTSTRAP)
         return fail_open(log, failed, c->directory, why);
     failed = raft_start(&log->raft);
+    if (failed == RAFT_IOERR && !log->io.errmsg[0]) /* not of the disk */
+        return gw_fail(why, GW_ESYS,
+                       "cannot listen at %s; another process may have the port",
+                       c->addresses[c->index]);
     return failed ? fail_open(log, failed, c->addresses[c->index], why) : GW_OK;
 }
 

@@ -204,7 +204,9 @@ GW_MUST_CHECK bool gw__raft_held_add(struct gw__raft_log *log,
 GW_MUST_CHECK enum gw_err
 gw__raft_channel_check(const struct gw__raft_log_config *config,
                        struct gw_error *why);
-/* Opens the control channel, and a transport for the back end. */
+/* A transport for the back end that neither listens nor connects. */
+void gw__raft_channel_none(struct gw__raft_log *log);
+/* Opens the control channel, and sets that transport. */
 GW_MUST_CHECK enum gw_err gw__raft_channel_open(struct gw__raft_log *log,
                                                 struct gw_error *why);
 /* Called after the loop has ended. */

@@ -31,13 +31,6 @@
 
 enum { LINE_BYTES = 64 };
 
-static bool foldable(const struct gw_reduce_local *reduce)
-{
-    return reduce->source_count > 0 && reduce->source_count <= GW_SOURCES_MAX &&
-           reduce->dest_count > 0 && reduce->dest_count <= GW_DESTS_MAX &&
-           gw_redop_allowed(reduce->op, reduce->type);
-}
-
 static bool divides(const struct gw_reduce_local *reduce)
 {
     return reduce->op == GW_AVG && reduce->scale_ranks > 1;
@@ -46,6 +39,14 @@ static bool divides(const struct gw_reduce_local *reduce)
 static bool copies(const struct gw_reduce_local *reduce)
 {
     return reduce->source_count == 1 && !divides(reduce);
+}
+
+/* A copy uses no operation, so a call that moves data may name any. */
+static bool foldable(const struct gw_reduce_local *reduce)
+{
+    return reduce->source_count > 0 && reduce->source_count <= GW_SOURCES_MAX &&
+           reduce->dest_count > 0 && reduce->dest_count <= GW_DESTS_MAX &&
+           (copies(reduce) || gw_redop_allowed(reduce->op, reduce->type));
 }
 
 static gw__reduce_kernel *kernel_of(const struct gw_reduce_local *reduce)

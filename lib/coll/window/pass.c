@@ -222,6 +222,7 @@ bool gw__run_steps(const struct gw__window_call *w, uint32_t fragment,
                    unsigned *lost)
 {
     const struct gw__prepared_call *p = w->prepared;
+    assert(p);
     bool copies = gw__private_memory_is_touched(w);
     for (unsigned i = 0; i < p->step_count; i++) {
         const struct gw__prepared_step *s = &p->steps[i];

@@ -432,7 +432,7 @@ struct gw_reduce_local {
 };
 /* Reduces `source_count` arrays in the order given and stores the result into
  * `dest_count` arrays. All reductions of the data path use it. With one source
- * it copies.
+ * it copies, whatever the operation.
  *
  * The result has the same bits on every CPU: f16 and bf16 are reduced in f32
  * and rounded once. A NaN result (except of a copy) is always the same quiet

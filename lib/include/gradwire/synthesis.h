@@ -25,23 +25,35 @@ struct gw_synthesis {
     double message_us;
     unsigned trees; /* a multiple of the fewest trees; 0: chosen */
     unsigned parts; /* of each tree's data; 0: chosen */
+    /* For a host, whose ranks reach all others at once: sets *time_us to the
+     * predicted time of a plan there, or fails. NULL: virtual time on the
+     * topology. */
+    enum gw_err (*predict)(void *context, const struct gw_plan *plan,
+                           double *time_us, struct gw_error *why);
+    void *context;
+    /* With `predict`: compare flat plans only, unless `trees` or `parts` is
+     * given. */
+    bool flat;
 };
 
 struct gw_synthesis_result {
-    unsigned trees;      /* per block, or of the buffer */
+    unsigned trees;      /* per block, or of the buffer; 0: a flat plan */
     unsigned parts;      /* of each */
     unsigned depth;      /* messages from a root to the last rank */
     unsigned candidates; /* plans that were compared */
-    double time_us;      /* in virtual time; gw_topology_simulate */
-    double bound_us;     /* gw_optimum_us */
+    double time_us;      /* in virtual time, or predicted */
+    double bound_us;     /* gw_optimum_us; 0 with `predict` */
 };
 
 /* Makes a plan, which has been verified, for the first `ranks` ranks of the
  * topology in its current order. The caller frees *plan. GW_EINVAL: another
  * collective than broadcast, reduce, allgather, reduce_scatter and allreduce,
  * no link with a rate, a single rank, or what gw_optimum_find refuses.
- * GW_EINTERNAL: the switches cannot be replaced. GW_EDATA, GW_ENOMEM. On failure
- * *plan is NULL. */
+ * GW_EINTERNAL: the switches cannot be replaced. GW_EDATA, GW_ENOMEM; an error
+ * of `predict`. On failure *plan is NULL.
+ *
+ * With `predict`, flat plans of one or two steps are compared, too, unless
+ * `trees` or `parts` is given. They exist for every collective but custom. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_synthesize(const struct gw_topology *topology,
               const struct gw_synthesis *wanted, struct gw_plan **plan,

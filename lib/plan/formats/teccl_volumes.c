@@ -237,21 +237,30 @@ static enum gw_err number_pairs(struct volumes *v, unsigned segments,
     return err;
 }
 
+/* What a rank sends to the others, whose numbers of chunks are `counted`. */
+static enum gw_err check_pairs_of(struct volumes *v, unsigned rank,
+                                  const unsigned *counted, unsigned segments)
+{
+    for (unsigned to = 0; to < v->ranks; to++)
+        if (to != rank && (counted[to] != segments || segments == 0))
+            return refuse_volume(
+                v,
+                "GPU %u sends %u chunks to GPU %u, but GPU %u sends %u to "
+                "GPU %u: this is not an all-to-all",
+                v->gpus[rank], counted[to], v->gpus[to], v->gpus[0], segments,
+                v->gpus[1]);
+    return GW_OK;
+}
+
 static enum gw_err count_pairs(struct volumes *v, unsigned *counted,
                                struct gw_plan *shape)
 {
     size_t pairs = (size_t)v->ranks * v->ranks;
     enum gw_err err = number_pairs(v, 0, counted);
     unsigned segments = v->ranks > 1 ? counted[1] : 0;
-    for (unsigned i = 0; i < pairs && !err; i++)
-        if (i / v->ranks != i % v->ranks &&
-            (counted[i] != segments || segments == 0))
-            err = refuse_volume(
-                v,
-                "GPU %u sends %u chunks to GPU %u, but GPU %u sends %u to "
-                "GPU %u: this is not an all-to-all",
-                v->gpus[i / v->ranks], counted[i], v->gpus[i % v->ranks],
-                v->gpus[0], segments, v->gpus[1]);
+    for (unsigned rank = 0; rank < v->ranks && !err; rank++)
+        err = check_pairs_of(v, rank, counted + (size_t)rank * v->ranks,
+                             segments);
     if (err)
         return err;
     if (pairs * segments * v->parts > VOLUME_CELLS_MAX)

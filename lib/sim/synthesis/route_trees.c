@@ -12,6 +12,7 @@
  */
 #include "synthesis.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,7 @@ static void join_tree(struct route_trees *t, struct gw__tree *tree,
  * with each route, so that a tree does not use a link too often itself. */
 static void build_tree(struct route_trees *t, struct gw__tree *tree)
 {
+    assert(tree->parent && tree->depth);
     for (uint32_t r = 0; r < t->ranks; r++) {
         t->joined[r] = false;
         t->cost[r] = (double)INFINITY;

@@ -2,7 +2,8 @@
  *
  * Makes the fastest plan among those that reach the bound (synthesis.h): for
  * some multiples of the fewest trees the forest, for some numbers of parts its
- * plan, and for each plan its virtual time. Large clusters have few candidates.
+ * plan, and for each plan its time. Large clusters have few candidates. For a
+ * host flat plans are compared with these.
  */
 #include "synthesis.h"
 
@@ -38,22 +39,39 @@ static bool has_blocks(enum gw_collective collective)
     return !gw_collective_rooted(collective);
 }
 
-static enum gw_err check_wanted(const struct gw_synthesis *wanted,
-                                struct gw_error *why)
+static bool has_trees(enum gw_collective collective)
 {
-    switch (wanted->collective) {
+    switch (collective) {
     case GW_BROADCAST:
     case GW_REDUCE:
     case GW_ALLGATHER:
     case GW_REDUCE_SCATTER:
     case GW_ALLREDUCE:
-        break;
+        return true;
     default:
+        return false;
+    }
+}
+
+static bool may_be_flat(const struct gw_synthesis *wanted)
+{
+    return wanted->predict && wanted->trees == 0 && wanted->parts == 0;
+}
+
+static bool may_be_tree(const struct gw_synthesis *wanted)
+{
+    return has_trees(wanted->collective) &&
+           !(wanted->flat && may_be_flat(wanted));
+}
+
+static enum gw_err check_wanted(const struct gw_synthesis *wanted,
+                                struct gw_error *why)
+{
+    if (!may_be_tree(wanted) && !may_be_flat(wanted))
         return gw_fail(why, GW_EINVAL,
                        "trees make broadcast, reduce, allgather, "
                        "reduce_scatter and allreduce, not %s",
                        gw_collective_name(wanted->collective));
-    }
     if (wanted->ranks < 2)
         return gw_fail(why, GW_EINVAL, "a plan to synthesise needs 2 ranks");
     return GW_OK;
@@ -111,6 +129,15 @@ static enum gw_err simulate(const struct synthesis *s,
     return err;
 }
 
+static enum gw_err find_time(const struct synthesis *s,
+                             const struct gw_plan *plan, double *time_us,
+                             struct gw_error *why)
+{
+    const struct gw_synthesis *w = s->wanted;
+    return w->predict ? w->predict(w->context, plan, time_us, why)
+                      : simulate(s, plan, time_us, why);
+}
+
 /* Keeps the plan if it is the fastest so far. */
 static void keep(struct synthesis *s, struct gw_plan *plan, double time_us,
                  unsigned trees, unsigned parts)
@@ -137,7 +164,7 @@ static enum gw_err try_parts(struct synthesis *s,
     enum gw_err err = gw__tree_plan(forest, s->wanted->collective,
                                     s->wanted->root, trees, parts, &plan, why);
     if (!err)
-        err = simulate(s, plan, time_us, why);
+        err = find_time(s, plan, time_us, why);
     if (err)
         gw_plan_destroy(&plan);
     else
@@ -225,7 +252,7 @@ static enum gw_err try_routes(struct synthesis *s, struct gw_error *why)
 }
 
 /* With all capacity, small clusters may find shorter ways. */
-static enum gw_err try_all(struct synthesis *s, struct gw_error *why)
+static enum gw_err try_trees(struct synthesis *s, struct gw_error *why)
 {
     enum gw_err err = try_multiples(s, true, why);
     bool switches = s->network.nodes > s->network.ranks;
@@ -234,6 +261,24 @@ static enum gw_err try_all(struct synthesis *s, struct gw_error *why)
         err = try_multiples(s, false, why);
     if (!err && !is_good(s) && switches && s->wanted->ranks <= ROUTED_RANKS_MAX)
         err = try_routes(s, why);
+    return err;
+}
+
+static enum gw_err try_flat(struct synthesis *s, struct gw_error *why)
+{
+    size_t next = 0;
+    struct gw_plan *plan;
+    enum gw_err err = gw__flat_plan(s->wanted, &next, &plan, why);
+    while (!err && plan) {
+        double time_us;
+        err = find_time(s, plan, &time_us, why);
+        if (err) {
+            gw_plan_destroy(&plan);
+            break;
+        }
+        keep(s, plan, time_us, 0, 1);
+        err = gw__flat_plan(s->wanted, &next, &plan, why);
+    }
     return err;
 }
 
@@ -255,14 +300,12 @@ static enum gw_err find_bound(struct synthesis *s, struct gw_error *why)
     return err;
 }
 
-static enum gw_err prepare(struct synthesis *s, struct gw_error *why)
+static enum gw_err prepare_trees(struct synthesis *s, struct gw_error *why)
 {
     struct gw_optimum optimum;
     const struct gw_synthesis *w = s->wanted;
-    enum gw_err err = check_wanted(w, why);
-    if (!err)
-        err = gw_optimum_find(s->topology, w->collective, w->ranks, w->root,
-                              &optimum, why);
+    enum gw_err err = gw_optimum_find(s->topology, w->collective, w->ranks,
+                                      w->root, &optimum, why);
     if (!err && optimum.numerator == 0)
         err = gw_fail(why, GW_EINVAL,
                       "no link of the topology has a rate, so every plan is "
@@ -271,12 +314,43 @@ static enum gw_err prepare(struct synthesis *s, struct gw_error *why)
         err = gw__network_init(&s->network, s->topology, w->ranks, true, why);
     if (err)
         return err;
-    s->result->bound_us = gw_optimum_us(&optimum, w->bytes);
+    if (!w->predict)
+        s->result->bound_us = gw_optimum_us(&optimum, w->bytes);
     s->weight = calloc(w->ranks, sizeof *s->weight);
     if (!s->weight)
         return gw_fail(why, GW_ENOMEM, "a plan of %u ranks", w->ranks);
     err = gw__route_parts_init(&s->routes, s->topology, w->ranks, why);
     return err ? err : find_bound(s, why);
+}
+
+static enum gw_err try_all(struct synthesis *s, struct gw_error *why)
+{
+    enum gw_err err = check_wanted(s->wanted, why);
+    if (!err && may_be_flat(s->wanted))
+        err = try_flat(s, why);
+    if (err || !may_be_tree(s->wanted))
+        return err;
+    err = prepare_trees(s, why);
+    return err ? err : try_trees(s, why);
+}
+
+/* Messages from a root to the last rank. */
+static unsigned depth_of_plan(const struct gw_plan *plan,
+                              const struct gw_synthesis_result *result)
+{
+    unsigned phases = plan->collective == GW_ALLREDUCE ? 2 : 1;
+    return result->trees ? plan->steps / phases - result->parts + 1
+                         : plan->steps;
+}
+
+static enum gw_err check_best(struct synthesis *s, struct gw_error *why)
+{
+    struct gw_verdict verdict;
+    if (!s->best)
+        return gw_fail(why, GW_EINVAL, "%s has no flat plan",
+                       gw_collective_name(s->wanted->collective));
+    s->result->depth = depth_of_plan(s->best, s->result);
+    return gw_plan_verify(s->best, 0, &verdict, why);
 }
 
 enum gw_err gw_synthesize(const struct gw_topology *topology,
@@ -285,21 +359,15 @@ enum gw_err gw_synthesize(const struct gw_topology *topology,
                           struct gw_synthesis_result *result,
                           struct gw_error *why)
 {
-    unsigned phases = wanted->collective == GW_ALLREDUCE ? 2 : 1;
-    struct gw_verdict verdict;
     struct synthesis s = {
         .topology = topology, .wanted = wanted, .result = result};
     *plan = NULL;
     *result = (struct gw_synthesis_result){0};
-    enum gw_err err = prepare(&s, why);
+    enum gw_err err = try_all(&s, why);
     if (!err)
-        err = try_all(&s, why);
-    if (!err)
-        err = gw_plan_verify(s.best, 0, &verdict, why);
+        err = check_best(&s, why);
     if (err)
         gw_plan_destroy(&s.best);
-    else
-        result->depth = s.best->steps / phases - result->parts + 1;
     *plan = s.best;
     gw__route_parts_fini(&s.routes);
     gw__network_fini(&s.network);

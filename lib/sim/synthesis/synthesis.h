@@ -14,6 +14,7 @@
  *                 Bang-Jensen, Frank, Jackson 1995; Berczi, Frank 2010)
  *   route_trees.c the other way to trees: along the routes of the topology
  *   tree_plan.c   the trees as a plan
+ *   flat_plan.c   plans for a host, whose ranks reach all others at once
  *   synthesis.c   all of it, and the choice among several such plans
  *
  * digraph.c has the graph that these share. Its invariant, between any two of
@@ -149,6 +150,14 @@ GW_MUST_CHECK enum gw_err gw__tree_plan(const struct gw__forest *forest,
                                         enum gw_collective collective,
                                         unsigned root, unsigned trees,
                                         unsigned parts, struct gw_plan **plan,
+                                        struct gw_error *why);
+
+/* ---- flat_plan.c ---- */
+
+/* Makes the flat plan at *next, which is 0 at first, and advances *next. *plan is
+ * NULL when no more are left. GW_ENOMEM. */
+GW_MUST_CHECK enum gw_err gw__flat_plan(const struct gw_synthesis *wanted,
+                                        size_t *next, struct gw_plan **plan,
                                         struct gw_error *why);
 
 #endif

@@ -29,7 +29,7 @@
 
 enum {
     BURST = 256,
-    YIELDS = 20,
+    YIELDS = 100,
     LONG_YIELD_NS = 100000,
     UNFENCED_NS = 1000000, /* longest sleep when a ring may be missed */
 };
