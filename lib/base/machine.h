@@ -87,6 +87,9 @@ struct gw__machine_kind {
     size_t state_bytes; /* the driver owns the memory, zeroed before START */
     void (*step)(void *state, const struct gw__input *input,
                  const struct gw__actions *actions);
+    /* Clears memory that was used before, which has the same effect as zeroing
+     * all of it; NULL: that is how. */
+    void (*clear)(void *state);
 };
 
 #endif

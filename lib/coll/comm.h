@@ -26,6 +26,7 @@
 #ifndef GW__COMM_H
 #define GW__COMM_H
 
+#include "base/nodes/nodes.h"
 #include "coll/cost/tuning_table.h"
 #include "program.h"
 #include "wire/windows.h"
@@ -99,12 +100,14 @@ struct gw_request {
     size_t room_bytes; /* of this allocation */
     /* calls with contributor sets (contributors.c); NULL: none */
     struct gw__contributors *contributors;
-    struct gw_nodes
-        *first_sets; /* per cell: contributors of the initial value */
-    struct gw_nodes
-        *made_sets; /* per write: contributors of the version it makes */
-    struct gw_nodes *came_sets; /* per source: contributors it brings */
-    uint32_t *open_writes;      /* per cell: pending writes */
+    struct gw_nodes *first_sets; /* per cell: of the initial value */
+    struct gw_nodes *made_sets;  /* per write: of the version it makes */
+    struct gw_nodes *came_sets;  /* per source: of what it brings */
+    /* the same sets as in headers */
+    uint64_t *first_packed, *made_packed, *came_packed;
+    uint32_t *open_writes; /* per cell: pending writes */
+    uint32_t *sets_sent;   /* per peer: sends whose set is sent, if it needs a
+                              slice */
     /* windows */
     bool windowed;
     struct gw__prepared_call *prepared; /* referenced; NULL: not passes */
@@ -406,14 +409,21 @@ void gw__requests_fini(struct gw_comm *comm);
 /* Before the first slice is applied: sets the contributors of the initial
  * values. */
 void gw__contributors_begin(struct gw_request *request);
-/* The contributors of the version that the send reads. */
-struct gw_nodes gw__contributors_of_send(const struct gw_request *request,
-                                         const struct gw__send *send);
-/* Slice `k` from source `source` of the write carries the contributors `set`.
- * All slices must carry the same. */
+/* Before slice `k` of the next send to `peer`: sets the contributors in its
+ * header. Before slice 0 the set itself is sent if the header has no room for
+ * it. GW_PENDING: the link has no room. */
+enum gw_err gw__contributors_send(struct gw_request *request, unsigned peer,
+                                  uint32_t k, struct gw__header *header);
+/* Takes the slice at the head of the link as the set of the slice after it, and
+ * releases it. */
+enum gw_err gw__contributors_receive(struct gw_request *request, uint32_t write,
+                                     unsigned peer,
+                                     const struct gw__slice_view *view,
+                                     struct gw_error *why);
+/* Slice `k` from source `source` of the write carries these contributors. All
+ * slices must carry the same. */
 enum gw_err gw__contributors_merge(struct gw_request *request, uint32_t write,
-                                   uint32_t source, uint32_t k,
-                                   const struct gw_nodes *set,
+                                   uint32_t source, uint32_t k, uint64_t packed,
                                    struct gw_error *why);
 /* Before slice 0 of the write is applied: checks that it is allowed. */
 enum gw_err gw__contributors_open(struct gw_request *request, uint32_t write,

@@ -13,6 +13,9 @@
  *   no pending write     the set of the newest version
  *   else                 the input alone: the bytes in `out` are of two
  *                        versions, those in `in` are always complete
+ *
+ * Slices carry the set as a word (gw__nodes_pack). Sets of nodes below 63 fit,
+ * and so do three runs. Another set is sent before its chunk.
  */
 #include "elastic.h"
 
@@ -20,6 +23,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- the rule ---- */
 
@@ -52,23 +56,32 @@ static struct gw_nodes *set_in_hand(const struct gw_request *r, uint32_t write)
     return &r->contributors->sets[p->cells[p->writes[write].cell].chunk];
 }
 
+/* Keeps the set of the source's first slice. A set that does not fit in the
+ * header came before it. */
+static bool keep_set(struct gw_request *r, uint32_t source, uint64_t packed)
+{
+    bool came = r->came_packed[source] == packed && packed != 0;
+    r->came_packed[source] = packed;
+    return gw__nodes_is_hash(packed)
+               ? came
+               : gw__nodes_unpack(packed, &r->came_sets[source]) && packed != 0;
+}
+
 enum gw_err gw__contributors_merge(struct gw_request *r, uint32_t write,
-                                   uint32_t source, uint32_t k,
-                                   const struct gw_nodes *set,
+                                   uint32_t source, uint32_t k, uint64_t packed,
                                    struct gw_error *why)
 {
     const struct gw__program *p = r->program;
     uint32_t index = p->writes[write].source_begin + source;
     unsigned node = r->comm->nodes[p->sources[index].peer];
+    bool first = k == 0;
     char sentence[96];
-    if (k == 0)
-        r->came_sets[index] = *set;
-    bool empty = gw__nodes_is_empty(*set);
-    if (!empty && gw__nodes_equal(*set, r->came_sets[index]))
+    if (first ? keep_set(r, index, packed) : packed == r->came_packed[index])
         return GW_OK;
     snprintf(sentence, sizeof sentence,
-             empty ? "node %u sent data without contributors"
-                   : "node %u changed the contributors within a chunk",
+             first || packed == 0
+                 ? "node %u sent data without contributors"
+                 : "node %u changed the contributors within a chunk",
              node);
     return wrong(r, write, sentence, why);
 }
@@ -92,6 +105,7 @@ enum gw_err gw__contributors_open(struct gw_request *r, uint32_t write,
     if (!gw__nodes_is_empty(excess))
         return wrong_nodes(r, write, &excess, "must not be counted", why);
     r->made_sets[write] = all;
+    r->made_packed[write] = gw__nodes_pack(&all);
     r->open_writes[w->cell]++;
     *set_in_hand(r, write) = gw__nodes_only(r->contributors->own);
     return GW_OK;
@@ -106,18 +120,71 @@ void gw__contributors_close(struct gw_request *r, uint32_t write)
                                             : GW__AT_RING_CHUNK);
 }
 
-struct gw_nodes gw__contributors_of_send(const struct gw_request *r,
-                                         const struct gw__send *s)
+/* ---- sets in headers, or in a slice of their own ---- */
+
+/* A set of few runs fits in the header. For another one the header has a hash,
+ * and the set is the data of a slice before the chunk's first one. */
+enum gw_err gw__contributors_send(struct gw_request *r, unsigned peer,
+                                  uint32_t k, struct gw__header *header)
 {
-    return s->version == GW__NO_WRITE ? r->first_sets[s->cell]
-                                      : r->made_sets[s->version];
+    const struct gw__program *p = r->program;
+    const struct gw__send *s = &p->sends[p->out[r->out_at[peer]]];
+    bool initial = s->version == GW__NO_WRITE;
+    header->contributors =
+        initial ? r->first_packed[s->cell] : r->made_packed[s->version];
+    if (k > 0 || !gw__nodes_is_hash(header->contributors) ||
+        r->sets_sent[peer] > r->out_at[peer])
+        return GW_OK;
+    struct gw__header before = *header;
+    before.step = GW__SET_SLICE;
+    before.bytes = sizeof(struct gw_nodes);
+    enum gw_err err = r->comm->wire->ops->send(
+        r->comm->wire, peer, &before,
+        initial ? &r->first_sets[s->cell] : &r->made_sets[s->version], true);
+    if (err)
+        return err;
+    r->sets_sent[peer] = r->out_at[peer] + 1;
+    r->comm->pushes[peer]++;
+    return GW_OK;
+}
+
+static uint32_t source_of(const struct gw__program *p, uint32_t write,
+                          unsigned peer)
+{
+    uint32_t source = p->writes[write].source_begin;
+    while (p->sources[source].peer != peer)
+        source++;
+    return source;
+}
+
+enum gw_err gw__contributors_receive(struct gw_request *r, uint32_t write,
+                                     unsigned peer,
+                                     const struct gw__slice_view *view,
+                                     struct gw_error *why)
+{
+    const struct gw__header *header = view->header;
+    uint32_t source = source_of(r->program, write, peer);
+    struct gw_nodes set;
+    if (header->epoch != r->comm->epoch || header->op != r->op ||
+        memcmp(&header->call, &r->signature, sizeof r->signature) != 0 ||
+        header->bytes != sizeof set)
+        return gw__mismatch_slice(r, peer, header, why);
+    memcpy(&set, view->data, sizeof set);
+    if (gw__nodes_pack(&set) != header->contributors)
+        return wrong(r, write, "a set of contributors has another hash", why);
+    r->came_sets[source] = set;
+    r->came_packed[source] = header->contributors;
+    r->comm->wire->ops->release(r->comm->wire, peer);
+    return GW_OK;
 }
 
 void gw__contributors_begin(struct gw_request *r)
 {
     const struct gw__program *p = r->program;
-    for (unsigned c = 0; c < p->cell_count; c++)
+    for (unsigned c = 0; c < p->cell_count; c++) {
         r->first_sets[c] = r->contributors->sets[p->cells[c].chunk];
+        r->first_packed[c] = gw__nodes_pack(&r->first_sets[c]);
+    }
 }
 
 /* ---- the call ---- */

@@ -66,11 +66,13 @@ static enum gw_err push_slice(struct gw_request *r, unsigned peer)
     const unsigned char *from =
         s->version == GW__NO_WRITE ? slot->first : slot->home;
     struct gw__header header = header_of(r, s->step, s->cell, k);
+    enum gw_err err = GW_OK;
     if (r->contributors)
-        header.contributors = gw__contributors_of_send(r, s);
-    enum gw_err err = comm->wire->ops->send(
-        comm->wire, peer, &header, from ? from + k * r->slice_bytes : NULL,
-        s->exchanged && reads_home(r, s));
+        err = gw__contributors_send(r, peer, k, &header);
+    if (!err)
+        err = comm->wire->ops->send(comm->wire, peer, &header,
+                                    from ? from + k * r->slice_bytes : NULL,
+                                    s->exchanged && reads_home(r, s));
     if (err)
         return err;
     if (k == 0) {
@@ -165,6 +167,10 @@ static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
     if (comm->wire->ops->expect)
         comm->wire->ops->expect(comm->wire, peer, &expected, place_of(r, w, k));
     enum gw_err err = gw__peek(comm, peer, view, why);
+    if (!err && r->contributors && view->header->step == GW__SET_SLICE) {
+        err = gw__contributors_receive(r, write, peer, view, why);
+        return err ? err : expect(r, write, peer, k, view, why);
+    }
     if (err)
         return err == GW_PENDING || err == GW_EMISMATCH
                    ? err
@@ -280,7 +286,7 @@ static enum gw_err apply_slice(struct gw_request *r, unsigned peer,
                 : expect(r, write, from, k, &view, why);
         if (!err && r->contributors && view.header)
             err = gw__contributors_merge(r, write, s, k,
-                                         &view.header->contributors, why);
+                                         view.header->contributors, why);
         if (err)
             return err;
         if (own && from > comm->rank) {

@@ -39,11 +39,25 @@ double gw__sets_bytes(const struct gw_plan *plan, size_t rows)
     return bytes_of(count_members(plan), rows);
 }
 
+/* A bound of the nodes in the sets of an explicit start: whole words. */
+static unsigned start_members(const struct gw__start *start,
+                              const struct gw_plan *plan)
+{
+    struct gw_nodes all = start->full;
+    size_t cells = (size_t)plan->ranks * plan->chunks;
+    for (size_t i = 0; i < cells; i++)
+        all = gw__nodes_or(all, start->sets[i]);
+    unsigned words = GW__NODE_WORDS;
+    while (words > 1 && all.words[words - 1] == 0)
+        words--;
+    return 64 * words;
+}
+
 enum gw_err gw__sets_init(struct gw__sets *sets, const struct gw_plan *plan,
                           const struct gw__start *start, uint32_t rows,
                           struct gw_error *why)
 {
-    unsigned members = start ? GW__NODES_MAX : count_members(plan);
+    unsigned members = start ? start_members(start, plan) : count_members(plan);
     size_t words = words_of(members);
     if (bytes_of(members, rows) > BYTES_MAX)
         return gw_fail(why, GW_ENOMEM,
@@ -90,7 +104,7 @@ void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
     if (sets->start) {
         const struct gw_nodes *from =
             &sets->start->sets[(size_t)rank * plan->chunks + chunk];
-        memcpy(set, from->words, sizeof from->words);
+        memcpy(set, from->words, sets->words * sizeof *set);
         return;
     }
     unsigned self = gw__sets_self(plan, rank);
@@ -195,8 +209,8 @@ bool gw__sets_is_full(const struct gw__sets *sets, const struct gw_plan *plan,
                       unsigned rank, unsigned chunk, const uint64_t *set)
 {
     if (sets->start)
-        return memcmp(set, sets->start->full.words, sizeof sets->start->full) ==
-               0;
+        return memcmp(set, sets->start->full.words,
+                      sets->words * sizeof *set) == 0;
     if (plan->collective == GW_CUSTOM)
         return is_exact(sets, plan, chunk, set);
     unsigned wanted = wanted_of(sets, plan, rank);

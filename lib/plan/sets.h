@@ -13,7 +13,7 @@
 #include "start.h"
 
 struct gw__sets {
-    unsigned members; /* of the full set; all nodes with an explicit start */
+    unsigned members; /* of the full set; a bound with an explicit start */
     unsigned words;   /* 64-bit words per set */
     const struct gw__start *start; /* NULL: the collective's own start */
     uint64_t *now;                 /* values from before the step */

@@ -13,8 +13,11 @@ void gw__contributor_sets_begin(struct gw__contributor_sets *l, uint64_t op,
 {
     assert(chunks > 0 && chunks <= GW__REPORT_CHUNKS_MAX);
     assert(node < GW__NODES_MAX);
-    *l = (struct gw__contributor_sets){
-        .op = op, .node = node, .chunks = chunks, .target = *target};
+    l->op = op;
+    l->node = node;
+    l->chunks = chunks;
+    l->target = *target;
+    l->frozen = false;
     for (unsigned c = 0; c < chunks; c++)
         l->sets[c] = gw__nodes_only(node);
 }

@@ -33,11 +33,14 @@ static const struct gw__op_entry *op_in_progress(const struct gw__op_table *ops)
     return entry && entry->begun ? entry : NULL;
 }
 
-/* Only the holdings that `held` points to count; they are most of the bytes and
- * are not cleared. */
+/* The sets and the decision count only with their flags, and lists up to their
+ * lengths. They are most of the bytes and are not cleared. */
 static void clear(struct gw__op_entry *entry)
 {
-    memset(entry, 0, offsetof(struct gw__op_entry, holdings));
+    entry->used = entry->begun = entry->complete = entry->task_left = false;
+    entry->decided = false;
+    entry->op = 0;
+    entry->initial_count = entry->chunks = entry->ranks = 0;
 }
 
 struct gw__op_entry *gw__op_table_open(struct gw__op_table *ops, uint64_t op)
@@ -76,7 +79,7 @@ bool gw__op_table_adopt(struct gw__op_table *ops, const struct gw__view *view)
 {
     assert(gw__op_table_may_adopt(ops, view));
     bool restarted = op_in_progress(ops);
-    ops->view = *view;
+    gw__view_copy(&ops->view, view);
     if (restarted)
         entry_of(ops, ops->next_op)->used = false;
     return !restarted;
@@ -152,7 +155,7 @@ static void begin_fresh(struct gw__op_table *ops, struct gw__op_entry *entry)
     uint16_t places[GW__NODES_MAX];
     struct gw_nodes nodes = gw__op_table_participants(&ops->view, entry);
     assert(gw__nodes_has(&nodes, ops->node));
-    memset(entry->held, 0, sizeof entry->held);
+    memset(entry->held, 0, entry->ranks * sizeof *entry->held);
     entry->initial_count = gw__ring_places(ops->view.ring, ops->view.ring_count,
                                            entry->op, places);
     for (unsigned i = 0; i < entry->initial_count; i++)

@@ -19,7 +19,7 @@ static void set_holdings(struct gw__op_entry *entry,
 {
     const struct gw__places places = {entry->initial_count,
                                       entry->initial_members};
-    memset(entry->held, 0, sizeof entry->held);
+    memset(entry->held, 0, entry->ranks * sizeof *entry->held);
     for (unsigned i = 0; i < entry->ranks; i++) {
         const struct gw__report *report = reports[entry->nodes[i]];
         const struct gw__holdings *held =
@@ -73,7 +73,7 @@ void gw__op_table_resume(struct gw__op_table *ops, const struct gw__view *view,
                          const struct gw__decision *decisions, unsigned count,
                          const struct gw__report *const *reports)
 {
-    ops->view = *view;
+    gw__view_copy(&ops->view, view);
     ops->frozen = false;
     clear_decision(ops);
     for (unsigned i = 0; i < count; i++)

@@ -30,7 +30,7 @@ static void on_view(struct gw_ring *ring)
 {
     const void *state = gw__session_member(&ring->session);
     open_op_table(ring, gw__member_view(state));
-    ring->next_view = *gw__member_view(state);
+    gw__view_copy(&ring->next_view, gw__member_view(state));
     ring->view_waits = true;
     ring->admitting = ring->admit_due = false;
     if (ring->ops.view.ring_count > 0)
@@ -45,7 +45,7 @@ static void on_update(struct gw_ring *ring)
     gw__events_view(ring, update);
     if (!gw__state_validity_lasts(&ring->known, &update->view))
         ring->fetch.over = true;
-    ring->known = update->view;
+    gw__view_copy(&ring->known, &update->view);
     gw__confirm_update(ring);
 }
 

@@ -20,7 +20,6 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static void hash_input(struct gw__sim *sim, uint32_t node,
                        const struct gw__input *input)
@@ -97,26 +96,12 @@ void gw__node_arrive(struct gw__sim *sim, struct gw__event *event)
     gw__queue_release(&sim->queue, event);
 }
 
-/* Small states are cleared, large ones get new pages. */
 static void clear_state(struct gw__sim_node *node)
 {
-    enum { SMALL = 1 << 16 };
-    size_t bytes = node->kind->state_bytes;
-    if (bytes <= SMALL || madvise(node->state, bytes, MADV_DONTNEED) != 0)
-        memset(node->state, 0, bytes);
-}
-
-void *gw__state_new(size_t bytes)
-{
-    void *state = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return state == MAP_FAILED ? NULL : state;
-}
-
-void gw__state_destroy(void *state, size_t bytes)
-{
-    if (state)
-        munmap(state, bytes + 1);
+    if (node->kind->clear)
+        node->kind->clear(node->state);
+    else
+        memset(node->state, 0, node->kind->state_bytes);
 }
 
 void gw__node_start(struct gw__sim *sim, uint32_t i)

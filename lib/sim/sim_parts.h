@@ -14,8 +14,8 @@ enum { GW__PERSIST_MAX = 1 << 24 }; /* bytes of one value */
 
 struct gw__sim_node {
     const struct gw__machine_kind *kind;
-    void *state;   /* of whole pages, so that a life begins with new ones */
-    uint64_t life; /* number of starts */
+    void *state;
+    uint64_t life;        /* number of starts */
     uint64_t incarnation; /* of the current life */
     bool up;
     bool paused;
@@ -71,11 +71,6 @@ struct gw__sim {
 struct gw__event *gw__sim_event_new(struct gw__sim *sim, size_t bytes);
 
 /* ---- sim_node.c ---- */
-
-/* Memory for a machine's state. Pages that a life does not touch cost nothing.
- * NULL: out of memory. */
-void *gw__state_new(size_t bytes);
-void gw__state_destroy(void *state, size_t bytes);
 
 /* An input arrives: it is delivered, put into the backlog, or ignored. */
 void gw__node_arrive(struct gw__sim *sim, struct gw__event *event);

@@ -22,7 +22,6 @@
 #ifndef GW__WIRE_H
 #define GW__WIRE_H
 
-#include <base/nodes/nodes.h>
 #include <gradwire/base.h>
 #include <gradwire/wire.h>
 
@@ -47,6 +46,9 @@ enum { GW__P2P = 200 };
 
 /* The step of a slice that has only its call: coll/mismatch.c. */
 #define GW__PROBE UINT32_MAX
+/* The step of a slice whose data is the set of the next slice's contributors:
+ * coll/contributors.c. */
+#define GW__SET_SLICE (UINT32_MAX - 1)
 
 /* Sent before each slice. */
 struct gw__header {
@@ -57,11 +59,11 @@ struct gw__header {
     uint32_t slice; /* within the chunk */
     uint32_t bytes; /* of the slice's data; may be 0 */
     struct gw__signature call;
-    struct gw_nodes contributors; /* elastic calls: whose data it has */
+    /* elastic calls: whose data it has (gw__nodes_pack) */
+    uint64_t contributors;
     uint64_t sent_ns; /* send time, if link profiles may apply; or 0 */
 };
-_Static_assert(sizeof(struct gw__header) == 56 + sizeof(struct gw_nodes),
-               "header has no holes");
+_Static_assert(sizeof(struct gw__header) == 64, "header has no holes");
 
 /* Is it the header of the slice that `expected` describes? The contributors and
  * the time may be any. */

@@ -102,7 +102,7 @@ LIST
 2 ops --collective allgather --algo swing|allgather: unknown algorithm "swing"
 2 ops --collective custom|--collective
 2 ops --collective nonsense|--collective
-2 ops --collective alltoall --bytes 1G|with 2 members at first, the size of alltoall must be at most 8388608 bytes, not 1073741824
+2 ops --collective alltoall --bytes 1G|with 2 members at first, the size of alltoall must be at most 33554432 bytes, not 1073741824
 2 --collective allgather exec true|--collective is only for ops; a program calls its collectives itself
 2 --servers 1 --collective allgather|--collective is only for rings, not for servers
 2 ops --collective allgather --algo $FORMATS/cycle.xml|cycle.xml:5: gpu 0, tb 0, step 1: the steps wait for each other in a cycle

@@ -143,7 +143,7 @@ static void on_applied(void *context, const struct gw__registry *registry)
     sight->entries++;
     sight->observers = 0;
     sight->requests = 0;
-    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++)
+    for (unsigned i = 0; i < registry->client_count; i++)
         sight->requests += registry->clients[i].sequence;
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         sight->observers += registry->members[i].state == GW__ACTIVE &&

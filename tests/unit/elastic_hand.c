@@ -49,12 +49,13 @@ void hand_send(struct elastic_ring *ring, const struct share *s, unsigned from,
                unsigned to, const struct hand_slice *slice)
 {
     struct gw__wire *wire = ring->comms[from]->wire;
+    const struct gw_nodes set = node_set(slice->contributors);
     struct gw__header header = {.epoch = slice->epoch,
                                 .op = s->op,
                                 .step = slice->step,
                                 .slice = slice->slice,
                                 .bytes = slice->bytes,
-                                .contributors = node_set(slice->contributors)};
+                                .contributors = gw__nodes_pack(&set)};
     gw__call_sign(&s->call, ring->size, 0, &header.call);
     header.call.collective = GW__SHARED;
     header.call.plan = gw_plan_hash(s->program->plan);

@@ -84,7 +84,7 @@ static const char *step_fault(struct route_sim *w,
 
 static void check(struct route_sim *w, const struct gw__routes *before)
 {
-    unsigned learning[GW__NODES_MAX] = {0};
+    unsigned learning[GW__ROUTE_NODES] = {0};
     bool changed = w->routes.drained != before->drained;
     const char *fault = NULL;
     for (unsigned i = 0; i < w->routes.slot_count && !fault; i++) {
@@ -188,7 +188,7 @@ static void check_even(const struct route_sim *w, const unsigned *load,
                        const char *what)
 {
     unsigned least = UINT32_MAX, most = 0;
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+    for (unsigned node = 0; node < GW__ROUTE_NODES; node++) {
         if (!(node_bit(node) & w->servers & ~w->drained))
             continue;
         least = load[node] < least ? load[node] : least;
@@ -200,7 +200,7 @@ static void check_even(const struct route_sim *w, const unsigned *load,
 
 void routes_check_quiet(const struct route_sim *w)
 {
-    unsigned replicas[GW__NODES_MAX] = {0}, primaries[GW__NODES_MAX] = {0};
+    unsigned replicas[GW__ROUTE_NODES] = {0}, primaries[GW__ROUTE_NODES] = {0};
     unsigned servers = count_nodes(w->servers & ~w->drained);
     unsigned wanted =
         servers < w->routes.replicas ? servers : w->routes.replicas;
@@ -220,7 +220,7 @@ void routes_check_quiet(const struct route_sim *w)
         check_even(w, replicas, "replicas");
         check_even(w, primaries, "primaries");
     }
-    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+    for (unsigned node = 0; node < GW__ROUTE_NODES; node++)
         if (node_bit(node) & w->drained)
             ck_assert(gw__routes_is_empty(&w->routes, node));
 }

@@ -48,6 +48,51 @@ START_TEST(all_members_count_once)
 }
 END_TEST
 
+/* Members with numbers far apart: most of their sets have more runs than a
+ * header has room for, so they are sent before the chunks. */
+START_TEST(sets_of_many_runs_have_slices)
+{
+    enum { SIZE = 8, N = 5000, APART = 40 };
+    struct elastic_ring ring = ring_of(ring_wires[_i], SIZE);
+    struct share shares[RING_MOST];
+    struct gw_nodes all = {{0}};
+    struct gw__recovery recovery;
+    struct gw_error why = {0};
+    int64_t sum = share_digits(ring_all_members(&ring));
+    ring.slice_bytes = 1024; /* several slices per chunk */
+    for (unsigned r = 0; r < SIZE; r++)
+        share_init(&shares[r], &ring, r, N, false);
+    for (unsigned r = 0; r < SIZE; r++) {
+        ring.nodes[r] = APART / 2 + APART * r;
+        gw__nodes_add(&all, ring.nodes[r]);
+    }
+    const struct gw__recovery_case clean = {.ranks = SIZE,
+                                            .nodes = ring.nodes,
+                                            .chunks = SIZE,
+                                            .target = all,
+                                            .initial_count = SIZE,
+                                            .initial_members = ring.nodes};
+    ck_assert_int_eq(gw__recovery_make(&clean, &recovery, &why), GW_OK);
+    ring_open(&ring);
+    for (unsigned r = 0; r < SIZE; r++) {
+        share_plan(&shares[r], &ring, r, recovery.plan, 0,
+                   recovery.sets + (size_t)r * SIZE);
+        shares[r].contributors.target = all;
+    }
+    share_run_all(shares, &ring);
+    for (unsigned r = 0; r < SIZE; r++) {
+        ck_assert_msg(shares[r].err == GW_OK, "%s: %s", ring.wire,
+                      gw_comm_error(ring.comms[r])->text);
+        share_expect(shares[r].call.out, N, sum, ring.wire, ring.nodes[r], -1);
+        for (unsigned c = 0; c < SIZE; c++)
+            ck_assert(gw__nodes_equal(shares[r].sets[c], all));
+        share_fini(&shares[r], false);
+    }
+    ring_leave(&ring);
+    gw__recovery_fini(&recovery);
+}
+END_TEST
+
 /* A chunk's sum in the ring's order: member by member, beginning with the one
  * after its owner. */
 static void reference(struct share *shares, unsigned size, unsigned chunk,
@@ -251,6 +296,7 @@ Suite *suite_elastic(void)
     Suite *suite = suite_create("elastic");
     TCase *clean = tcase_create("elastic/clean");
     TCase *held = tcase_create("elastic/held");
+    tcase_add_loop_test(clean, sets_of_many_runs_have_slices, 0, RING_WIRES);
     tcase_add_loop_test(clean, all_members_count_once, 0,
                         RING_WIRES * RING_MOST);
     tcase_add_loop_test(clean, every_kind_of_value, 0, RING_WIRES);

@@ -81,6 +81,63 @@ START_TEST(texts_list_few_and_shorten_many)
 }
 END_TEST
 
+/* A word has the nodes below 63, or three runs. */
+START_TEST(small_sets_are_words)
+{
+    static const uint64_t masks[] = {0, 1, 0x5555555555555555, UINT64_MAX >> 1};
+    struct gw_nodes set, back;
+    for (unsigned i = 0; i < sizeof masks / sizeof *masks; i++) {
+        set = node_set(masks[i]);
+        ck_assert_uint_eq(gw__nodes_pack(&set), masks[i]);
+        ck_assert(gw__nodes_unpack(masks[i], &back));
+        ck_assert(gw__nodes_equal(back, set));
+    }
+    for (unsigned count = 64; count <= GW__NODES_MAX; count++) {
+        set = gw__nodes_first(count);
+        gw__nodes_remove(&set, 9);
+        gw__nodes_remove(&set, count - 2);
+        ck_assert(gw__nodes_unpack(gw__nodes_pack(&set), &back));
+        ck_assert(gw__nodes_equal(back, set));
+    }
+}
+END_TEST
+
+START_TEST(words_of_other_sets_are_hashes)
+{
+    struct gw_nodes set = {{0}}, back = gw__nodes_only(3);
+    for (unsigned i = 0; i < 4; i++)
+        gw__nodes_add(&set, 60 + 2 * i);
+    uint64_t packed = gw__nodes_pack(&set);
+    ck_assert(gw__nodes_is_hash(packed));
+    ck_assert(!gw__nodes_unpack(packed, &back));
+    ck_assert(gw__nodes_is_empty(back));
+    gw__nodes_remove(&set, 60);
+    ck_assert(!gw__nodes_is_hash(gw__nodes_pack(&set)));
+    gw__nodes_add(&set, 58);
+    ck_assert_uint_ne(gw__nodes_pack(&set), packed);
+}
+END_TEST
+
+/* Runs beyond the last node, in another order or in another place. */
+START_TEST(malformed_words_are_refused)
+{
+    const struct gw_nodes two = node_set(UINT64_MAX << 60);
+    const uint64_t runs = UINT64_C(2) << 62, good = gw__nodes_pack(&two);
+    const uint64_t wrong[] = {runs,
+                              runs | 319 << 9 | 2,
+                              runs | 5 << 9 | 1,
+                              good | UINT64_C(1) << 60,
+                              good | (UINT64_C(62) << 9 | 1) << 18,
+                              runs | (good & ~runs) << 18};
+    struct gw_nodes back;
+    ck_assert_uint_eq(good, runs | 60 << 9 | 4);
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_msg(!gw__nodes_unpack(wrong[i], &back), "word %u", i);
+        ck_assert(gw__nodes_is_empty(back));
+    }
+}
+END_TEST
+
 START_TEST(lists_keep_their_order_and_repeat_nothing)
 {
     static const uint16_t list[] = {5, 6, 7, 300, 2, 1, 0};
@@ -262,6 +319,9 @@ Suite *suite_nodes(void)
     tcase_add_loop_test(t, sets_survive_the_journey, 0, SEEDS);
     tcase_add_test(t, the_nodes_of_a_set_are_found_in_order);
     tcase_add_test(t, texts_list_few_and_shorten_many);
+    tcase_add_test(t, small_sets_are_words);
+    tcase_add_test(t, words_of_other_sets_are_hashes);
+    tcase_add_test(t, malformed_words_are_refused);
     tcase_add_test(t, lists_keep_their_order_and_repeat_nothing);
     suite_add_tcase(suite, t);
     t = tcase_create("holdings");

@@ -89,7 +89,7 @@ START_TEST(the_heaviest_come_first)
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
         struct gw__placement_case input = {.slots = GW_PS_SLOTS_MAX,
                                            .replicas = 1};
-        double load[GW__NODES_MAX] = {0}, sum = 0, most = 0, heaviest = 0;
+        double load[GW__ROUTE_NODES] = {0}, sum = 0, most = 0, heaviest = 0;
         gw_rng_seed(&rng, seed);
         unsigned servers = 2 + (unsigned)gw_rng_below(&rng, 7);
         input.servers = ((uint64_t)1 << servers) - 1;

@@ -21,7 +21,7 @@ static struct gw__header header_of(size_t bytes, uint32_t number)
         .slice = number + 3,
         .bytes = (uint32_t)bytes,
         .call = {.collective = 2, .count = bytes, .plan = number},
-        .contributors = {{~(uint64_t)number}}};
+        .contributors = ~(uint64_t)number};
 }
 
 /* The head of the link must be slice `number`, which is released. `sender` as

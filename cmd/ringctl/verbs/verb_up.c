@@ -91,7 +91,8 @@ static enum gw_err parse_ranks(const char *word, unsigned *ranks,
     if (*end || count < 1 || count > RUN_RANKS_MAX)
         return gw_fail(
             why, GW_EINVAL,
-            "up: the number of nodes must be from 1 to %d, not \"%.40s\"",
+            "up: the number of nodes must be from 1 to %d, since larger rings "
+            "do not recover reliably, not \"%.40s\"",
             RUN_RANKS_MAX, word);
     *ranks = (unsigned)count;
     return GW_OK;

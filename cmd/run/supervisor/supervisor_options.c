@@ -325,7 +325,8 @@ static enum gw_err check_members(const struct run_options *options,
         return check_servers(options, why);
     if (options->ranks < 1 || options->ranks > RUN_RANKS_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "the number of nodes must be from 1 to %d, not %u",
+                       "the number of nodes must be from 1 to %d, since larger "
+                       "rings do not recover reliably, not %u",
                        RUN_RANKS_MAX, options->ranks);
     if (options->replicas || options->slots || options->restore ||
         options->straggler || options->placement || options->slot_weights ||

@@ -237,10 +237,18 @@ static void step_controller(void *state, const struct gw__input *input,
     run_until_quiet(c, n);
 }
 
+static void clear_controller(void *state)
+{
+    struct raft_controller *c = state;
+    memset(c, 0, sizeof *c);
+    gw__service_machine.clear(c->service);
+}
+
 const struct gw__machine_kind *raft_controller_kind(void)
 {
     static struct gw__machine_kind kind = {.name = "controller",
-                                           .step = step_controller};
+                                           .step = step_controller,
+                                           .clear = clear_controller};
     kind.state_bytes =
         sizeof(struct raft_controller) + gw__service_machine.state_bytes;
     return &kind;

@@ -164,12 +164,20 @@ static void step_controller(void *state, const struct gw__input *input,
         gw__service_machine.step(c->service, input, actions);
 }
 
+static void clear_controller(void *state)
+{
+    struct controller *c = state;
+    memset(c, 0, sizeof *c);
+    gw__service_machine.clear(c->service);
+}
+
 const struct gw__machine_kind *controller_kind(const struct sim_consensus *a)
 {
     if (a->rafts)
         return raft_controller_kind();
     static struct gw__machine_kind kind = {.name = "controller",
-                                           .step = step_controller};
+                                           .step = step_controller,
+                                           .clear = clear_controller};
     kind.state_bytes =
         sizeof(struct controller) + gw__service_machine.state_bytes;
     return &kind;

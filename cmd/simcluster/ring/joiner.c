@@ -198,7 +198,7 @@ void joiner_update(struct sim_node *node)
     const struct gw__membership_update *update = update_of(node);
     if (!gw__state_validity_lasts(&node->known, &update->view))
         node->state.over = true;
-    node->known = update->view;
+    gw__view_copy(&node->known, &update->view);
     if (!node->has_state &&
         !gw__state_validity_decided(&node->state.validity, update->decisions,
                                     update->decision_count))

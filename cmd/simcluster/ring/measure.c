@@ -107,7 +107,7 @@ void measure_view(struct simcluster *w)
         if (!now || !gw__id_equal(now->incarnation, old->incarnation))
             record_removed(w, old);
     }
-    m->view = *view;
+    gw__view_copy(&m->view, view);
 }
 
 void measure_completed(const struct sim_node *node, uint64_t op)

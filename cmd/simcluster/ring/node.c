@@ -7,6 +7,7 @@
 #include "ring_simcluster.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 
 void sim_node_fail(const struct sim_node *node, const char *format, ...)
@@ -197,9 +198,24 @@ static void step_node(void *state, const struct gw__input *input,
     set_timer(node);
 }
 
+/* Not the lists, whose lengths are in other fields. */
+static void clear_node(void *state)
+{
+    struct sim_node *node = state;
+    memset(node, 0, offsetof(struct sim_node, ops));
+    gw__op_table_init(&node->ops, 0, 0);
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++)
+        memset(&node->runs[i], 0, offsetof(struct run, sends));
+    memset((char *)node + offsetof(struct sim_node, results), 0,
+           offsetof(struct sim_node, member) -
+               offsetof(struct sim_node, results));
+    gw__member_machine.clear(node->member);
+}
+
 const struct gw__machine_kind *member_kind(void)
 {
-    static struct gw__machine_kind kind = {.name = "member", .step = step_node};
+    static struct gw__machine_kind kind = {
+        .name = "member", .step = step_node, .clear = clear_node};
     kind.state_bytes = sizeof(struct sim_node) + gw__member_machine.state_bytes;
     return &kind;
 }

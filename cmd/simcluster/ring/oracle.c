@@ -15,8 +15,6 @@
  */
 #include "ring_simcluster.h"
 
-#include <base/mix.h>
-
 #include <stdio.h>
 
 enum { PLANS_KNOWN = 1 << 16 };
@@ -95,7 +93,7 @@ void oracle_value(const struct sim_node *sim_node, uint64_t op, unsigned chunk,
     }
     for (unsigned node = gw__nodes_next(set, 0); node < GW__NODES_MAX;
          node = gw__nodes_next(set, node + 1))
-        sum += value_input(node, op, chunk).sum;
+        sum += value_number(node, op, chunk);
     if (sum != value->sum)
         sim_node_fail(sim_node, "op %llu, chunk %u: a wrong sum",
                       (unsigned long long)op, chunk);

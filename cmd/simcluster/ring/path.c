@@ -4,7 +4,7 @@
  * messages are lost, doubled and late. The real engine works with slices; this
  * one works with whole chunks:
  *
- *     DATA  ring epoch, op | chunk, turn | set, value    until it is acked
+ *     DATA  ring epoch, op | chunk, turn | value, set    until it is acked
  *     ACK   ring epoch, op | chunk, turn
  *
  * The turn counts the transfers of a chunk over a link, like an ordered wire. A
@@ -15,14 +15,14 @@
  */
 #include "ring_simcluster.h"
 
-#include <base/mix.h>
+#include <stddef.h>
 
 enum { AGAIN_NS = 6000000 };
 
-struct amount value_input(unsigned node, uint64_t op, unsigned chunk)
+static struct amount value_input(unsigned node, uint64_t op, unsigned chunk)
 {
     return (struct amount){.low = gw__nodes_only(node),
-                           .sum = gw__mix_words(4, op << 16 | node, chunk)};
+                           .sum = value_number(node, op, chunk)};
 }
 
 static struct amount value_add(struct amount a, struct amount b)
@@ -38,13 +38,39 @@ static struct amount value_add(struct amount a, struct amount b)
                            .sum = a.sum + b.sum};
 }
 
+/* Of the three sets, only the words that the members of the cluster have are
+ * sent. */
 struct data {
     uint8_t kind, zero;
     uint16_t chunk, turn, zeros;
-    uint64_t ring_epoch, op;
-    struct gw_nodes set;
-    struct amount value;
+    uint64_t ring_epoch, op, sum;
+    uint64_t words[3 * GW__NODE_WORDS];
 };
+
+static unsigned set_words(const struct sim_node *node)
+{
+    return (node->cluster->members + 63) / 64;
+}
+
+static size_t data_bytes(const struct sim_node *node)
+{
+    return offsetof(struct data, words) +
+           3 * set_words(node) * sizeof(uint64_t);
+}
+
+static void pack_set(struct data *data, unsigned i, unsigned words,
+                     const struct gw_nodes *set)
+{
+    memcpy(&data->words[i * words], set->words, words * sizeof(uint64_t));
+}
+
+static struct gw_nodes unpack_set(const struct data *data, unsigned i,
+                                  unsigned words)
+{
+    struct gw_nodes set = {{0}};
+    memcpy(set.words, &data->words[i * words], words * sizeof(uint64_t));
+    return set;
+}
 
 struct ack {
     uint8_t kind, zero;
@@ -101,8 +127,8 @@ static void copy_transfers(struct run *run, unsigned self,
                            const struct gw__recovery_case *c,
                            const struct gw_plan *plan)
 {
-    memset(run->received, 0, sizeof run->received);
-    memset(run->sent, 0, sizeof run->sent);
+    memset(run->received, 0, plan->chunks * sizeof *run->received);
+    memset(run->sent, 0, plan->chunks * sizeof *run->sent);
     for (unsigned step = 0; step < plan->steps; step++) {
         const struct gw_transfer *first =
             &plan->transfers[plan->step_begin[step]];
@@ -116,8 +142,8 @@ static void copy_transfers(struct run *run, unsigned self,
                 add_receive(run, c->nodes[x->src], x->chunk, step,
                             x->action == GW_ADD);
     }
-    memset(run->received, 0, sizeof run->received);
-    memset(run->sent, 0, sizeof run->sent);
+    memset(run->received, 0, plan->chunks * sizeof *run->received);
+    memset(run->sent, 0, plan->chunks * sizeof *run->sent);
 }
 
 /* The initial value of a chunk: the input, or the partial result. */
@@ -159,7 +185,7 @@ void path_start(struct sim_node *node, const struct gw__recovery_task *task)
                                        .value = GW_ALLREDUCE};
     report(node, &begin);
     if (!run->used || run->op != task->op)
-        memset(run->values, 0, sizeof run->values);
+        memset(run->values, 0, task->plan.chunks * sizeof *run->values);
     run->used = true;
     run->op = task->op;
     run->ring_epoch = node->ops.view.ring_epoch;
@@ -181,14 +207,20 @@ void path_start(struct sim_node *node, const struct gw__recovery_task *task)
 static void send_data(struct sim_node *node, const struct run *run,
                       struct sending *s)
 {
-    const struct data data = {.kind = SIM_NODE_DATA,
-                              .chunk = s->chunk,
-                              .turn = s->turn,
-                              .ring_epoch = run->ring_epoch,
-                              .op = run->op,
-                              .set = s->set,
-                              .value = s->value};
-    sim_node_send(node, s->to, &data, sizeof data);
+    unsigned words = set_words(node);
+    struct data data;
+    data.kind = SIM_NODE_DATA;
+    data.zero = 0;
+    data.chunk = s->chunk;
+    data.turn = s->turn;
+    data.zeros = 0;
+    data.ring_epoch = run->ring_epoch;
+    data.op = run->op;
+    data.sum = s->value.sum;
+    pack_set(&data, 0, words, &s->set);
+    pack_set(&data, 1, words, &s->value.low);
+    pack_set(&data, 2, words, &s->value.high);
+    sim_node_send(node, s->to, &data, data_bytes(node));
     s->again_ns = node->now_ns + AGAIN_NS;
 }
 
@@ -290,13 +322,17 @@ static void apply_data(struct sim_node *node, struct run *run,
                        struct receiving *r, const struct data *data)
 {
     struct gw__contributor_sets *sets = gw__op_table_sets(&node->ops, run->op);
+    unsigned words = set_words(node);
+    const struct gw_nodes set = unpack_set(data, 0, words);
+    const struct amount came = {.low = unpack_set(data, 1, words),
+                                .high = unpack_set(data, 2, words),
+                                .sum = data->sum};
     struct gw_error why;
     enum gw_err err =
-        r->adds
-            ? gw__contributor_sets_add(sets, r->chunk, &data->set, &why)
-            : gw__contributor_sets_replace(sets, r->chunk, &data->set, &why);
+        r->adds ? gw__contributor_sets_add(sets, r->chunk, &set, &why)
+                : gw__contributor_sets_replace(sets, r->chunk, &set, &why);
     struct amount *value = &run->values[r->chunk];
-    *value = r->adds ? value_add(*value, data->value) : data->value;
+    *value = r->adds ? value_add(*value, came) : came;
     r->applied = true;
     run->received[r->chunk]++;
     run->due_ns = 0; /* more may be sent now */
@@ -312,9 +348,9 @@ void path_data(struct sim_node *node, unsigned from, const uint8_t *bytes,
                size_t count)
 {
     struct data data;
-    if (count != sizeof data)
+    if (count != data_bytes(node))
         return;
-    memcpy(&data, bytes, sizeof data);
+    memcpy(&data, bytes, count);
     struct run *run = run_of(node, data.op);
     if (!run || !gw__op_table_accepts(&node->ops, data.ring_epoch, data.op))
         return;

@@ -109,7 +109,7 @@ void ring_notified(struct sim_node *node,
         joiner_update(node);
         break;
     case GW__NOTIFY_VIEW:
-        node->pending = *gw__member_view(node->member);
+        gw__view_copy(&node->pending, gw__member_view(node->member));
         node->has_pending = true;
         node->admits = false;
         break;

@@ -28,6 +28,7 @@
 #include "simcluster/common/lives.h"
 #include "simcluster/common/member_machine.h"
 
+#include <base/mix.h>
 #include <gradwire/event.h>
 #include <ring/op_table.h>
 #include <ring/state_validity.h>
@@ -260,7 +261,11 @@ static inline unsigned times_in(const struct amount *amount, unsigned node)
            2U * gw__nodes_has(&amount->high, node);
 }
 
-struct amount value_input(unsigned node, uint64_t op, unsigned chunk);
+/* The number of a node in its input. */
+static inline uint64_t value_number(unsigned node, uint64_t op, unsigned chunk)
+{
+    return gw__mix_words(4, op << 16 | node, chunk);
+}
 
 /* ---- path.c: an op executed by its plan ---- */
 

@@ -98,7 +98,7 @@ void sim_member_start(struct sim_member *s, const struct gw__input *input,
     s->box.any_sender = f->params.no_fencing;
     s->box.replica_bytes = &f->met.replica_bytes;
     s->member = f->members[s->node];
-    memset(s->member, 0, gw__member_machine.state_bytes);
+    gw__member_machine.clear(s->member);
     gw_rng_seed(&s->rng, input->seed);
     struct gw__member_config config = {
         .role = role,

@@ -4,6 +4,8 @@
  */
 #include "nodes.h"
 
+#include <gradwire/base.h>
+
 #include <stdio.h>
 
 bool gw_nodes_has(const struct gw_nodes *nodes, unsigned node)
@@ -26,13 +28,24 @@ struct gw_nodes gw__nodes_first(unsigned count)
     return set;
 }
 
+/* Adds the nodes from `first` on, up to the last number. */
+static void add_run(struct gw_nodes *set, unsigned first, unsigned length)
+{
+    struct gw_nodes run = gw__nodes_minus(gw__nodes_first(first + length),
+                                          gw__nodes_first(first));
+    *set = gw__nodes_or(*set, run);
+}
+
 /* The end of the run that begins with the node `first`. */
 static unsigned run_end(const struct gw_nodes *set, unsigned first)
 {
-    unsigned end = first + 1;
-    while (end < GW__NODES_MAX && gw__nodes_has(set, end))
-        end++;
-    return end;
+    uint64_t below = ((uint64_t)1 << first % 64) - 1;
+    for (unsigned w = first / 64; w < GW__NODE_WORDS; w++, below = 0) {
+        uint64_t gaps = ~(set->words[w] | below);
+        if (gaps)
+            return 64 * w + (unsigned)__builtin_ctzll(gaps);
+    }
+    return GW__NODES_MAX;
 }
 
 void gw__nodes_text(const struct gw_nodes *set, char *out, size_t room)
@@ -51,6 +64,65 @@ void gw__nodes_text(const struct gw_nodes *set, char *out, size_t room)
                                         used ? ", " : "", first, end - 1));
         first = gw__nodes_next(set, end);
     }
+}
+
+/* ---- as a word ----
+ *
+ *   0 | one bit per node, 0 to 62
+ *   10 | 8 zeros | three runs: 9 bits first, 9 bits length; 0: no run
+ *   11 | hash
+ */
+
+enum { PACKED_RUNS = 3, RUN_BITS = 9, RUN_MASK = (1 << RUN_BITS) - 1 };
+#define PACKED_AS_RUNS ((uint64_t)2 << 62)
+#define PACKED_AS_HASH ((uint64_t)3 << 62)
+_Static_assert(GW_NODES_MAX < 1 << RUN_BITS, "a length needs RUN_BITS");
+
+static uint64_t hash_of(const struct gw_nodes *set)
+{
+    return gw_hash(set, sizeof *set, 0) | PACKED_AS_HASH;
+}
+
+uint64_t gw__nodes_pack(const struct gw_nodes *set)
+{
+    uint64_t above = set->words[0] >> 63, packed = PACKED_AS_RUNS;
+    for (unsigned w = 1; w < GW__NODE_WORDS; w++)
+        above |= set->words[w];
+    if (above == 0)
+        return set->words[0];
+    unsigned first = gw__nodes_next(set, 0);
+    for (unsigned i = 0; first < GW__NODES_MAX; i++) {
+        unsigned end = run_end(set, first);
+        if (i == PACKED_RUNS)
+            return hash_of(set);
+        packed |= ((uint64_t)first << RUN_BITS | (end - first))
+                  << i * 2 * RUN_BITS;
+        first = gw__nodes_next(set, end);
+    }
+    return packed;
+}
+
+bool gw__nodes_is_hash(uint64_t packed)
+{
+    return (packed & PACKED_AS_HASH) == PACKED_AS_HASH;
+}
+
+bool gw__nodes_unpack(uint64_t packed, struct gw_nodes *set)
+{
+    *set = (struct gw_nodes){{packed}};
+    if (packed >> 63 == 0)
+        return true;
+    set->words[0] = 0;
+    for (unsigned i = 0; i < PACKED_RUNS; i++) {
+        uint64_t run = packed >> i * 2 * RUN_BITS;
+        unsigned length = (unsigned)(run & RUN_MASK);
+        unsigned first = (unsigned)(run >> RUN_BITS & RUN_MASK);
+        add_run(set, first, length);
+    }
+    if (gw__nodes_pack(set) == packed && !gw__nodes_is_hash(packed))
+        return true;
+    *set = (struct gw_nodes){{0}};
+    return false;
 }
 
 /* ---- as bytes ---- */
@@ -88,8 +160,7 @@ struct gw_nodes gw__get_nodes(struct gw__reader *r)
     for (unsigned i = 0; i < runs && !r->bad; i++) {
         unsigned first, length = get_run(r, &first);
         gw__reader_demand(r, first >= next);
-        for (unsigned k = 0; k < length; k++)
-            gw__nodes_add(&set, first + k);
+        add_run(&set, first, length);
         next = first + length + 1;
     }
     return r->bad ? (struct gw_nodes){{0}} : set;

@@ -107,6 +107,14 @@ static inline unsigned gw__nodes_next(const struct gw_nodes *set, unsigned from)
     return GW__NODES_MAX;
 }
 
+/* A set as a word: its nodes as bits if all are below 63, or up to three runs.
+ * A set of more runs gets a hash, from which it cannot be unpacked. */
+uint64_t gw__nodes_pack(const struct gw_nodes *set);
+/* Can it not be unpacked? */
+bool gw__nodes_is_hash(uint64_t packed);
+/* False and an empty set: `packed` is a hash, or malformed. */
+bool gw__nodes_unpack(uint64_t packed, struct gw_nodes *set);
+
 /* Nodes 0 to `count` - 1, or all if there are not so many. */
 struct gw_nodes gw__nodes_first(unsigned count);
 /* "2", or "0-7, 9", as much as fits. */

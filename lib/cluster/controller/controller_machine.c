@@ -109,7 +109,9 @@ static void forward_request(struct state *s, const struct gw__input *now,
 static void publish_endpoints(struct gw__controller *c,
                               const struct gw__registry *registry)
 {
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+    for (unsigned node = gw__nodes_next(&registry->known, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&registry->known, node + 1)) {
         const char *endpoint = registry->members[node].endpoint;
         if (strcmp(endpoint, c->known[node]) == 0)
             continue;

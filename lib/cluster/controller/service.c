@@ -5,6 +5,7 @@
  */
 #include "service_parts.h"
 
+#include <stddef.h>
 #include <string.h>
 
 enum { TICK_TIMER = 0 };
@@ -151,8 +152,15 @@ static void step_service(void *state, const struct gw__input *input,
     actions->set_timer(actions->driver, TICK_TIMER, s->due_ns);
 }
 
+/* START initialises the registry. */
+static void clear_service(void *state)
+{
+    memset(state, 0, offsetof(struct gw__service, registry));
+}
+
 const struct gw__machine_kind gw__service_machine = {
     .name = "controller",
     .state_bytes = sizeof(struct gw__service),
     .step = step_service,
+    .clear = clear_service,
 };

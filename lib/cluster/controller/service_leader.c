@@ -11,7 +11,9 @@
 
 static bool has_server(const struct gw__service *s)
 {
-    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+    for (unsigned node = gw__nodes_next(&s->registry.known, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&s->registry.known, node + 1))
         if (s->registry.members[node].state == GW__ACTIVE &&
             s->registry.members[node].role == GW__SERVER)
             return true;

@@ -30,7 +30,9 @@ static void observe_member(struct gw__service *s, unsigned node)
 
 void gw__service_observe(struct gw__service *s)
 {
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+    for (unsigned node = gw__nodes_next(&s->registry.known, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&s->registry.known, node + 1)) {
         const struct gw__member *m = &s->registry.members[node];
         if (m->state == GW__ACTIVE && gw__service_is_waited_for(m))
             observe_member(s, node);
@@ -57,7 +59,9 @@ void gw__service_health(struct gw__service *s, uint64_t late_ns)
     if (!gw__health_late(&s->health, late_ns, phi_config.deviation_ns))
         return;
     s->late_ns = late_ns;
-    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+    for (unsigned node = gw__nodes_next(&s->registry.known, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&s->registry.known, node + 1))
         gw__silence_shift(&s->observed[node].silence, late_ns, s->now_ns);
     s->flush_ns += late_ns;
 }
@@ -81,7 +85,9 @@ static bool member_has_ended(const struct gw__service *s, unsigned node)
 
 static bool joiner_waits(const struct gw__service *s)
 {
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+    for (unsigned node = gw__nodes_next(&s->registry.known, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&s->registry.known, node + 1)) {
         const struct gw__member *m = &s->registry.members[node];
         const struct contact *contact = &s->contacts[node];
         if (m->state == GW__JOINING &&

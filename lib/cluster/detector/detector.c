@@ -88,7 +88,7 @@ void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
     if (d->config.beat_ns == 0 || view->epoch <= d->view.epoch)
         return;
     bool same_ring = view->ring_epoch == d->view.ring_epoch;
-    d->view = *view;
+    gw__view_copy(&d->view, view);
     if (same_ring)
         return;
     reset_reports(d, now_ns);

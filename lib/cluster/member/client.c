@@ -6,12 +6,13 @@
  */
 #include "client.h"
 
+#include <stddef.h>
 #include <string.h>
 
 void gw__client_init(struct gw__client_state *client,
                      const struct gw__client_config *config)
 {
-    memset(client, 0, sizeof *client);
+    memset(client, 0, offsetof(struct gw__client_state, queue));
     client->config = *config;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -301,10 +302,19 @@ static void step_member(void *state, const struct gw__input *input,
     m->act = NULL;
 }
 
+static void clear_member(void *state)
+{
+    struct gw__member_core *m = state;
+    memset(m, 0, offsetof(struct gw__member_core, client));
+    memset(&m->client, 0, offsetof(struct gw__client_state, queue));
+    gw__membership_update_clear(&m->update);
+}
+
 const struct gw__machine_kind gw__member_machine = {
     .name = "member",
     .state_bytes = sizeof(struct gw__member_core),
     .step = step_member,
+    .clear = clear_member,
 };
 
 /* ---- accessors ---- */

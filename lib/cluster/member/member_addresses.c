@@ -107,7 +107,7 @@ static void keep_address(struct gw__member_core *m, unsigned node,
     address->ring_epoch = head->ring_epoch;
     address->incarnation = head->incarnation;
     address->bytes = r->left;
-    gw__get_bytes(r, address->blob, r->left);
+    gw__get_bytes(r, m->blobs[node], r->left);
 }
 
 void gw__addresses_message(struct gw__member_core *m,
@@ -147,7 +147,7 @@ const void *gw__member_address(const void *state, uint64_t ring_epoch,
     if (!knows(m, &m->view.ring[rank]))
         return NULL;
     *bytes = m->addresses[node].bytes;
-    return m->addresses[node].blob;
+    return m->blobs[node];
 }
 
 /* ---- ready joiners ---- */

@@ -15,14 +15,15 @@ bool gw__member_is_ps(const struct gw__member_core *m)
 void gw__member_observed(const struct gw__member_core *m, struct gw__view *view)
 {
     const struct gw__membership_update *update = &m->update;
-    *view = update->view;
+    gw__view_copy(view, &update->view);
     if (!gw__member_is_ps(m))
         return;
-    *view = (struct gw__view){.epoch = update->view.epoch,
-                              .ring_epoch = update->view.epoch,
-                              .ring_count = update->ps_member_count};
+    view->ring_epoch = update->view.epoch;
+    view->op_low_watermark = view->from_op = 0;
+    view->ring_count = update->ps_member_count;
     for (unsigned i = 0; i < update->ps_member_count; i++) {
         view->ring[i].node = update->ps_members[i].node;
+        view->ring[i].from_op = 0;
         view->ring[i].incarnation = update->ps_members[i].incarnation;
     }
 }

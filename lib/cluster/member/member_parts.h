@@ -52,7 +52,6 @@ struct gw__peer_address {
     struct gw__id incarnation;
     bool knows_ours;
     size_t bytes;
-    uint8_t blob[GW__BLOB_MAX];
 };
 
 struct gw__ready {
@@ -70,7 +69,6 @@ struct gw__member_core {
     uint64_t now_ns;
     const struct gw__actions *act; /* during a step */
 
-    struct gw__client_state client;
     struct gw__detector detector;
     uint64_t timer_ns;  /* the time that the timer is set to */
     uint64_t hello_ns;  /* time of the next one */
@@ -80,11 +78,8 @@ struct gw__member_core {
     uint64_t waits_ns; /* since when a request waits for one; 0: none does */
     bool parked;
 
-    /* The newest update; index 0: none. `has_own_update`: it described this
-     * very process. */
-    struct gw__membership_update update;
-    uint64_t update_ns; /* time of its arrival */
-    bool has_own_update;
+    uint64_t update_ns;  /* time of the newest update's arrival */
+    bool has_own_update; /* it described this very process */
     /* accepts an update that is not newer, until the leader answers */
     bool requests_update;
     struct gw__view view; /* the one that the application knows */
@@ -95,7 +90,6 @@ struct gw__member_core {
     uint64_t report_epoch;    /* of the report sent last */
     struct gw__report report; /* own report */
     struct gw_nodes have;     /* nodes whose reports have arrived */
-    struct gw__report reports[GW__NODES_MAX];
 
     /* Pending requests to the controllers. */
     uint64_t register_ns; /* earliest time */
@@ -104,9 +98,8 @@ struct gw__member_core {
     uint64_t admit_op, admit_ring_epoch;
     struct gw__order admit_order;
     unsigned want_count;
-    unsigned want_tags[GW__WANTS_MAX];
-    struct gw__command wants[GW__WANTS_MAX]; /* of the application */
-    struct gw_nodes suspected_nodes; /* nodes that were ever suspected */
+    unsigned want_tags[GW__WANTS_MAX]; /* of the application */
+    struct gw_nodes suspected_nodes;   /* nodes that were ever suspected */
     struct gw__member_suspicion suspicions[GW__NODES_MAX];
 
     /* The exchange of addresses; `address_epoch` 0: not requested. */
@@ -121,6 +114,14 @@ struct gw__member_core {
     uint64_t ready_op;
     struct gw__ready ready[GW__NODES_MAX];
     struct gw_nodes ready_notified;
+
+    /* From here on lists, whose lengths are in other fields: clear_member in
+     * member.c. */
+    struct gw__client_state client;
+    struct gw__membership_update update;        /* the newest; index 0: none */
+    struct gw__report reports[GW__NODES_MAX];   /* of the nodes in `have` */
+    struct gw__command wants[GW__WANTS_MAX];    /* `want_count` */
+    uint8_t blobs[GW__NODES_MAX][GW__BLOB_MAX]; /* of `addresses` */
 };
 
 /* ---- member.c ---- */

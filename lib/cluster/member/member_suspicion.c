@@ -126,7 +126,9 @@ uint64_t gw__member_suspicion_due(const struct gw__member_core *m)
 
 void gw__member_suspicion_forget(struct gw__member_core *m)
 {
-    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+    const struct gw_nodes *suspected = &m->suspected_nodes;
+    for (unsigned node = gw__nodes_next(suspected, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(suspected, node + 1))
         m->suspicions[node].silent = m->suspicions[node].reset =
             (struct gw__id){0};
 }

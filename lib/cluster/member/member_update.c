@@ -62,7 +62,7 @@ static void notify_view(struct gw__member_core *m,
     notification.epoch =
         kind == GW__NOTIFY_FREEZE ? m->flush_epoch : view->ring_epoch;
     if (kind != GW__NOTIFY_FREEZE)
-        m->view = *view;
+        gw__view_copy(&m->view, view);
     m->admits = false; /* the ring has changed: the admission has succeeded or
                           will be refused */
     gw__member_notify(m, &notification);
@@ -144,7 +144,7 @@ static void apply_update(struct gw__member_core *m,
     bool was_flushing = m->update.flushing;
     if (is_other(m, update))
         gw__member_suspicion_forget(m);
-    m->update = *update;
+    gw__membership_update_copy(&m->update, update);
     m->update_ns = m->now_ns;
     gw__member_notify(m, &changed);
     check_self(m);

@@ -36,7 +36,9 @@ static unsigned pick_joiners(const struct gw__registry *registry,
                              struct gw__process out[GW__NODES_MAX])
 {
     unsigned count = 0;
-    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+    for (unsigned node = gw__nodes_next(&registry->known, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&registry->known, node + 1))
         if (registry->members[node].state == GW__JOINING)
             out[count++] =
                 (struct gw__process){node, registry->members[node].incarnation};
@@ -47,7 +49,9 @@ static unsigned pick_ps_members(const struct gw__registry *registry,
                                 struct gw__ps_member out[GW__NODES_MAX])
 {
     unsigned count = 0;
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+    for (unsigned node = gw__nodes_next(&registry->known, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&registry->known, node + 1)) {
         const struct gw__member *m = &registry->members[node];
         if (m->state != GW__ACTIVE || m->ring ||
             !gw__role_is_ps_members(m->role))
@@ -68,7 +72,7 @@ void gw__membership_update_make(const struct gw__registry *registry,
     update->index = registry->index;
     update->time_ms = registry->time_ms;
     update->leader = leader;
-    update->view = registry->view;
+    gw__view_copy(&update->view, &registry->view);
     for (unsigned i = 0; i < update->view.ring_count; i++)
         memcpy(update->endpoints[i],
                registry->members[update->view.ring[i].node].endpoint,
@@ -84,6 +88,46 @@ void gw__membership_update_make(const struct gw__registry *registry,
     update->state = known ? registry->members[node].state : GW__NO_MEMBER;
     update->incarnation =
         known ? registry->members[node].incarnation : (struct gw__id){0};
+}
+
+void gw__membership_update_clear(struct gw__membership_update *update)
+{
+    update->index = update->time_ms = 0;
+    update->leader = update->flushing = false;
+    memset(&update->view, 0, sizeof update->view);
+    update->flush_epoch = 0;
+    update->reported = (struct gw_nodes){{0}};
+    update->decision_count = update->joiner_count = 0;
+    update->ps_member_count = 0;
+    memset(&update->routes, 0, sizeof update->routes);
+    update->state = GW__NO_MEMBER;
+    update->incarnation = (struct gw__id){0};
+}
+
+void gw__membership_update_copy(struct gw__membership_update *to,
+                                const struct gw__membership_update *from)
+{
+    to->index = from->index;
+    to->time_ms = from->time_ms;
+    to->leader = from->leader;
+    gw__view_copy(&to->view, &from->view);
+    memcpy(to->endpoints, from->endpoints,
+           from->view.ring_count * sizeof *from->endpoints);
+    to->flushing = from->flushing;
+    to->flush_epoch = from->flush_epoch;
+    to->reported = from->reported;
+    to->decision_count = from->decision_count;
+    memcpy(to->decisions, from->decisions,
+           from->decision_count * sizeof *from->decisions);
+    to->joiner_count = from->joiner_count;
+    memcpy(to->joiners, from->joiners,
+           from->joiner_count * sizeof *from->joiners);
+    to->ps_member_count = from->ps_member_count;
+    memcpy(to->ps_members, from->ps_members,
+           from->ps_member_count * sizeof *from->ps_members);
+    to->routes = from->routes;
+    to->state = from->state;
+    to->incarnation = from->incarnation;
 }
 
 /* ---- encoding ---- */
@@ -152,9 +196,8 @@ uint64_t gw__membership_update_mark(const struct gw__registry *registry)
     if (update.flushing)
         update.reported = (struct gw_nodes){{0}};
     put_common(&w, &update);
-    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
-        if (registry->members[i].state == GW__NO_MEMBER)
-            continue;
+    for (unsigned i = gw__nodes_next(&registry->known, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(&registry->known, i + 1)) {
         gw__put_node(&w, i);
         gw__put_u8(&w, registry->members[i].state);
         gw__put_id(&w, registry->members[i].incarnation);

@@ -107,6 +107,11 @@ GW_MUST_CHECK enum gw_err gw__lease_decode(const void *data, size_t bytes,
 void gw__membership_update_make(const struct gw__registry *registry,
                                 unsigned node, bool leader,
                                 struct gw__membership_update *update);
+/* As if zeroed, without the entries of the lists. */
+void gw__membership_update_clear(struct gw__membership_update *update);
+/* Copies only the counted entries of each list. */
+void gw__membership_update_copy(struct gw__membership_update *to,
+                                const struct gw__membership_update *from);
 /* A hash of the contents for all receivers, without index, time and leader and,
  * during a flush, without the set of reporters. Members need NEWS when it
  * changes. */

@@ -67,9 +67,15 @@ const char *gw__member_state_name(enum gw__member_state state)
     return state < GW__MEMBER_STATES ? names[state] : "?";
 }
 
+/* Only what is read: the lists have their lengths. */
 void gw__registry_init(struct gw__registry *registry)
 {
-    memset(registry, 0, offsetof(struct gw__registry, links));
+    registry->index = registry->time_ms = 0;
+    memset(&registry->view, 0, sizeof registry->view);
+    memset(registry->members, 0, sizeof registry->members);
+    registry->known = registry->linked = (struct gw_nodes){{0}};
+    memset(&registry->flush, 0, offsetof(struct gw__flush, reports));
+    registry->decision_count = registry->client_count = 0;
     gw__routes_init(&registry->routes);
 }
 

@@ -150,17 +150,17 @@ struct gw__flush {
     bool open;
     uint64_t since_epoch; /* reports for this and later epochs count */
     struct gw_nodes reported;
-    /* Of those nodes. They stay for the survivors to read after the decision,
-     * until the next flush. */
-    struct gw__report reports[GW__NODES_MAX];
     /* The ring before the removal that began the flush: the initial members of
      * the open ops, unless an earlier flush has decided them. */
     unsigned before_count;
     struct gw__ring_member before[GW__NODES_MAX];
+    /* Of the nodes in `reported`; the others are undefined. They stay for the
+     * survivors to read after the decision, until the next flush. */
+    struct gw__report reports[GW__NODES_MAX];
 };
 
 struct gw__client {
-    struct gw__id id; /* none: a free entry */
+    struct gw__id id;
     uint64_t sequence;
     uint64_t time_ms; /* of its last request */
     unsigned answer_bytes;
@@ -175,10 +175,12 @@ struct gw__registry {
     uint64_t time_ms;
     struct gw__view view;
     struct gw__member members[GW__NODES_MAX];
+    struct gw_nodes known; /* the nodes of members in any state */
     struct gw__flush flush;
     unsigned decision_count;
     struct gw__decision decisions[GW__DECISIONS_MAX]; /* oldest first */
     struct gw__routes routes;
+    unsigned client_count; /* an entry is replaced, but never becomes free */
     struct gw__client clients[GW__CLIENTS_MAX];
     /* Only the rows of `linked` are valid: no other link has a profile. */
     struct gw_nodes linked;

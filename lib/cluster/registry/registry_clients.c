@@ -12,12 +12,9 @@
 
 struct gw__client *gw__client_find(struct gw__registry *r, struct gw__id id)
 {
-    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++) {
+    for (unsigned i = 0; i < r->client_count; i++)
         if (gw__id_equal(r->clients[i].id, id))
             return &r->clients[i];
-        if (gw__id_is_none(r->clients[i].id))
-            break; /* they are filled in order and never cleared */
-    }
     return NULL;
 }
 
@@ -26,13 +23,11 @@ struct gw__client *gw__client_find(struct gw__registry *r, struct gw__id id)
 static struct gw__client *place_for_new(struct gw__registry *r)
 {
     struct gw__client *oldest = &r->clients[0];
-    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++) {
-        struct gw__client *c = &r->clients[i];
-        if (gw__id_is_none(c->id))
-            return c;
-        if (c->time_ms < oldest->time_ms)
-            oldest = c;
-    }
+    if (r->client_count < GW__CLIENTS_MAX)
+        return &r->clients[r->client_count++];
+    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++)
+        if (r->clients[i].time_ms < oldest->time_ms)
+            oldest = &r->clients[i];
     bool forgotten = r->time_ms - oldest->time_ms >= GW__CLIENT_IDLE_MS;
     return forgotten ? oldest : NULL;
 }

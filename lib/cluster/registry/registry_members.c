@@ -144,6 +144,7 @@ enum gw_err gw__apply_register(struct gw__registry *r,
                              .incarnation = c->who.incarnation};
     memcpy(m->endpoint, c->join.endpoint, sizeof m->endpoint);
     m->ring = m->ring && gw__role_is_ps_members(m->role);
+    gw__nodes_add(&r->known, node);
     if (!m->ring)
         activate(r, m);
     return gw__append_text(answer, "node %u is %s as %s", node,
@@ -247,7 +248,8 @@ enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
 static unsigned active_others(const struct gw__registry *r, unsigned node)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+    for (unsigned i = gw__nodes_next(&r->known, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(&r->known, i + 1))
         count += i != node && r->members[i].state == GW__ACTIVE &&
                  r->members[i].ring;
     return count;
@@ -277,7 +279,8 @@ static void leave_ring(struct gw__view *view, const struct gw_nodes *nodes)
 /* Suspicions by removed members no longer count. */
 static void forget_suspicions(struct gw__registry *r, const struct gw_nodes *by)
 {
-    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+    for (unsigned i = gw__nodes_next(&r->known, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(&r->known, i + 1)) {
         struct gw__member *m = &r->members[i];
         if (gw__nodes_has(by, m->suspected_by.node))
             gw__suspicion_drop(m);
@@ -297,7 +300,8 @@ void gw__registry_remove(struct gw__registry *r, struct gw_nodes nodes,
                          enum gw__member_state state)
 {
     bool new_epoch = false;
-    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+    for (unsigned i = gw__nodes_next(&r->known, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(&r->known, i + 1)) {
         struct gw__member *m = &r->members[i];
         if (!gw__nodes_has(&nodes, i))
             continue;

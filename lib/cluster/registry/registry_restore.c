@@ -56,11 +56,10 @@ static void get_links(struct gw__reader *r, struct gw__registry *registry)
 static void get_clients(struct gw__reader *r, struct gw__registry *registry)
 {
     unsigned count = gw__get_u16_below(r, GW__CLIENTS_MAX + 1);
-    for (unsigned i = 0; i < count && !r->bad; i++) {
-        struct gw__client *c =
-            &registry->clients[gw__get_u16_below(r, GW__CLIENTS_MAX)];
-        gw__reader_demand(r, gw__id_is_none(c->id));
+    while (registry->client_count < count && !r->bad) {
+        struct gw__client *c = &registry->clients[registry->client_count++];
         c->id = gw__get_id(r);
+        gw__reader_demand(r, !gw__id_is_none(c->id));
         c->sequence = gw__get_u64(r);
         c->time_ms = gw__get_u64(r);
         c->answer_bytes = gw__get_u16_below(r, sizeof c->answer + 1);
@@ -122,8 +121,11 @@ static void get_registry(struct gw__reader *r, struct gw__registry *registry)
     registry->index = gw__get_u64(r);
     registry->time_ms = gw__get_u64(r);
     gw__get_view(r, &registry->view);
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
         get_member(r, &registry->members[i]);
+        if (registry->members[i].state != GW__NO_MEMBER)
+            gw__nodes_add(&registry->known, i);
+    }
     get_flush(r, &registry->flush);
     get_decisions(r, registry);
     gw__get_routes(r, &registry->routes);

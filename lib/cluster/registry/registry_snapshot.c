@@ -73,15 +73,9 @@ static void put_links(struct gw__writer *w, const struct gw__registry *r)
 
 static void put_clients(struct gw__writer *w, const struct gw__registry *r)
 {
-    unsigned count = 0;
-    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++)
-        count += !gw__id_is_none(r->clients[i].id);
-    gw__put_u16(w, count);
-    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++) {
+    gw__put_u16(w, r->client_count);
+    for (unsigned i = 0; i < r->client_count; i++) {
         const struct gw__client *c = &r->clients[i];
-        if (gw__id_is_none(c->id))
-            continue;
-        gw__put_u16(w, i);
         gw__put_id(w, c->id);
         gw__put_u64(w, c->sequence);
         gw__put_u64(w, c->time_ms);

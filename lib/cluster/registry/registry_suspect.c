@@ -15,7 +15,8 @@ void gw__suspicion_drop(struct gw__member *member)
 static unsigned observers_of(const struct gw__registry *r, unsigned suspected)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+    for (unsigned i = gw__nodes_next(&r->known, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(&r->known, i + 1))
         count += i != suspected && r->members[i].state == GW__ACTIVE;
     return count;
 }

@@ -4,6 +4,16 @@
  */
 #include "view.h"
 
+#include <stddef.h>
+#include <string.h>
+
+void gw__view_copy(struct gw__view *to, const struct gw__view *from)
+{
+    memcpy(to, from,
+           offsetof(struct gw__view, ring) +
+               from->ring_count * sizeof *from->ring);
+}
+
 int gw__view_rank(const struct gw__view *view, unsigned node)
 {
     for (unsigned i = 0; i < view->ring_count; i++)
@@ -130,7 +140,8 @@ void gw__put_view(struct gw__writer *w, const struct gw__view *view)
 
 void gw__get_view(struct gw__reader *r, struct gw__view *view)
 {
-    *view = (struct gw__view){.epoch = gw__get_u64(r)};
+    view->ring_count = 0;
+    view->epoch = gw__get_u64(r);
     view->ring_epoch = gw__get_u64(r);
     view->op_low_watermark = gw__get_u64(r);
     view->from_op = gw__get_u64(r);

@@ -36,6 +36,8 @@ struct gw__view {
     struct gw__ring_member ring[GW__NODES_MAX];
 };
 
+/* Copies only the members that there are. */
+void gw__view_copy(struct gw__view *to, const struct gw__view *from);
 /* The rank of a node, or -1. */
 int gw__view_rank(const struct gw__view *view, unsigned node);
 struct gw_nodes gw__view_nodes(const struct gw__view *view);

@@ -16,7 +16,7 @@
 enum {
     LINE_BYTES = 64,
     RING_SLOTS = 8,
-    INLINE_BYTES = 184,
+    INLINE_BYTES = 152,
     MAPPINGS_MAX = 32, /* per peer: regions mapped here */
 };
 
@@ -33,7 +33,7 @@ struct gw__shm_entry {
     struct gw__header header;
     unsigned char bytes[INLINE_BYTES];
 };
-_Static_assert(sizeof(struct gw__shm_entry) == 320, "five cache lines");
+_Static_assert(sizeof(struct gw__shm_entry) == 256, "four cache lines");
 
 /* From `owner` to one peer: the ring of slices, and the number of slices that
  * the owner has released of the peer's ring. */
