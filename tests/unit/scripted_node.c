@@ -148,7 +148,7 @@ static void step(void *state, const struct gw__input *input,
 }
 
 const struct gw__machine_kind scripted_machine = {
-    "toy", sizeof(struct script_state), step};
+    "toy", sizeof(struct script_state), step, NULL};
 
 /* ---- its driver ---- */
 

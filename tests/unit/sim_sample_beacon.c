@@ -84,6 +84,6 @@ static void step_naive(void *state, const struct gw__input *input,
 }
 
 const struct gw__machine_kind beacon_kind = {"beacon", sizeof(struct beacon),
-                                             step_right};
+                                             step_right, NULL};
 const struct gw__machine_kind beacon_naive_kind = {
-    "naive beacon", sizeof(struct beacon), step_naive};
+    "naive beacon", sizeof(struct beacon), step_naive, NULL};

@@ -134,8 +134,8 @@ static void step_early(void *state, const struct gw__input *input,
 }
 
 const struct gw__machine_kind voter_kind = {"voter", sizeof(struct voter),
-                                            step_right};
+                                            step_right, NULL};
 const struct gw__machine_kind voter_forgets_kind = {
-    "voter that forgets", sizeof(struct voter), step_forgets};
+    "voter that forgets", sizeof(struct voter), step_forgets, NULL};
 const struct gw__machine_kind voter_early_kind = {
-    "hasty voter", sizeof(struct voter), step_early};
+    "hasty voter", sizeof(struct voter), step_early, NULL};
