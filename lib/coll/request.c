@@ -12,8 +12,7 @@
 
 /* The offset of each array that follows a request in memory. */
 struct layout {
-    size_t slots, send_base, sets, packed, written, pushed, out_at, in_at, open,
-        sets_sent, end;
+    size_t slots, send_base, sets, written, pushed, out_at, in_at, open, end;
 };
 
 /* `sets`: with contributor sets. */
@@ -29,11 +28,7 @@ static struct layout layout_of(const struct gw__program *p, unsigned ranks,
     l.sets = at;
     if (sets)
         at += (p->cell_count + p->write_count + p->source_count) *
-              sizeof(struct gw_nodes);
-    l.packed = at;
-    if (sets)
-        at += (p->cell_count + p->write_count + p->source_count) *
-              sizeof(uint64_t);
+              (sizeof(struct gw_nodes) + sizeof(uint64_t));
     l.written = at;
     at += p->write_count * sizeof(uint32_t);
     l.pushed = at;
@@ -44,10 +39,7 @@ static struct layout layout_of(const struct gw__program *p, unsigned ranks,
     at += ranks * sizeof(uint32_t);
     l.open = at;
     if (sets)
-        at += p->cell_count * sizeof(uint32_t);
-    l.sets_sent = at;
-    if (sets)
-        at += ranks * sizeof(uint32_t);
+        at += (p->cell_count + ranks) * sizeof(uint32_t);
     l.end = at;
     return l;
 }
@@ -92,11 +84,11 @@ static struct gw_request *new_request(struct gw_comm *comm,
         r->first_sets = (void *)(base + l.sets);
         r->made_sets = r->first_sets + program->cell_count;
         r->came_sets = r->made_sets + program->write_count;
-        r->first_packed = (void *)(base + l.packed);
+        r->first_packed = (void *)(r->came_sets + program->source_count);
         r->made_packed = r->first_packed + program->cell_count;
         r->came_packed = r->made_packed + program->write_count;
         r->open_writes = (void *)(base + l.open);
-        r->sets_sent = (void *)(base + l.sets_sent);
+        r->sets_sent = r->open_writes + program->cell_count;
     }
     program->users++;
     return r;
