@@ -163,7 +163,9 @@ struct gw_nodes gw__get_nodes(struct gw__reader *r)
         add_run(&set, first, length);
         next = first + length + 1;
     }
-    return r->bad ? (struct gw_nodes){{0}} : set;
+    if (r->bad)
+        return (struct gw_nodes){{0}};
+    return set;
 }
 
 void gw__put_node(struct gw__writer *w, unsigned node)
