@@ -382,6 +382,8 @@ EOF
     [[ $output = *"over tcp a message costs"* ]]
     [[ $output = *"a call of 64 among 8 ranks uses"* ]]
     [[ $output = *"# sizes: "* ]]
+    run -0 collrun price alltoall -n 4 -b 1M --why
+    [[ $output = *'uses linear: '*'in one pass; pairwise, with messages, is not certainly faster'* ]]
 }
 
 @test "all formats are valid" {

@@ -122,7 +122,7 @@ static void explain_prediction(struct output *output, const char *call,
     int used = snprintf(text, sizeof text, "%s uses %s: %.2f us predicted",
                         call, best[0].algo->name, best[0].predicted_us);
     double ratio = found > 1 ? best[1].predicted_us / best[0].predicted_us : 0;
-    if (found > 1 && ratio < 1)
+    if (found > 1 && ratio < 1 && !best[1].algo->baseline)
         snprintf(text + used, sizeof text - (size_t)used,
                  ", in one pass; %s, with messages, is not certainly faster "
                  "(%.2f us)",

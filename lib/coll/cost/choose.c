@@ -2,9 +2,9 @@
  *
  * Chooses the algorithm of a call that names none: the algorithm of a tuning
  * rule (tuning_table.c), else the one with the lowest predicted time, or a
- * nearly equal one that windows run in one pass. The prediction is the cost model (cost_model.c) with the coefficients that
- * calibration found. If there are none, because the file is of an older
- * calibration or written by hand:
+ * nearly equal one that windows run in one pass. The prediction is the cost
+ * model (cost_model.c) with the coefficients that calibration found. If there
+ * are none, because the file is of an older calibration or written by hand:
  *
  *   ipc, tcp   gw_plan_price: alpha-beta-gamma, step by step; ranks that share
  *              a core take turns
