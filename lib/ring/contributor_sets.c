@@ -17,6 +17,7 @@ void gw__contributor_sets_begin(struct gw__contributor_sets *l, uint64_t op,
     l->node = node;
     l->chunks = chunks;
     l->target = *target;
+    l->final_count = 0;
     l->frozen = false;
     for (unsigned c = 0; c < chunks; c++)
         l->sets[c] = gw__nodes_only(node);
@@ -80,12 +81,12 @@ bool gw__contributor_sets_final(const struct gw__contributor_sets *l,
     return gw__nodes_equal(l->sets[chunk], l->target);
 }
 
-bool gw__contributor_sets_complete(const struct gw__contributor_sets *l)
+bool gw__contributor_sets_complete(struct gw__contributor_sets *l)
 {
-    for (unsigned c = 0; c < l->chunks; c++)
-        if (!gw__contributor_sets_final(l, c))
-            return false;
-    return true;
+    while (l->final_count < l->chunks &&
+           gw__contributor_sets_final(l, l->final_count))
+        l->final_count++;
+    return l->final_count == l->chunks;
 }
 
 void gw__contributor_sets_freeze(struct gw__contributor_sets *l)
@@ -114,6 +115,7 @@ void gw__contributor_sets_retarget(struct gw__contributor_sets *l,
                                    const struct gw_nodes *start)
 {
     l->target = *target;
+    l->final_count = 0;
     l->frozen = false;
     memcpy(l->sets, start, l->chunks * sizeof *start);
 }

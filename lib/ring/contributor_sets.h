@@ -33,6 +33,7 @@ struct gw__contributor_sets {
     unsigned node;
     unsigned chunks;
     struct gw_nodes target; /* contributors of the result */
+    unsigned final_count;   /* so many chunks from the first on are final */
     bool frozen;
     struct gw_nodes sets[GW__REPORT_CHUNKS_MAX];
 };
@@ -55,7 +56,9 @@ gw__contributor_sets_replace(struct gw__contributor_sets *sets, unsigned chunk,
                              struct gw_error *why);
 bool gw__contributor_sets_final(const struct gw__contributor_sets *sets,
                                 unsigned chunk);
-bool gw__contributor_sets_complete(const struct gw__contributor_sets *sets);
+/* Are all chunks final? Asked after each transfer, so it continues where it
+ * found no final chunk the last time: final chunks stay so. */
+bool gw__contributor_sets_complete(struct gw__contributor_sets *sets);
 
 /* The ring has lost a member: from now on nothing is added or replaced. */
 void gw__contributor_sets_freeze(struct gw__contributor_sets *sets);

@@ -127,15 +127,19 @@ void gw__op_table_report(const struct gw__op_table *ops,
 
 /* Sets the members that take part in the op in the view in force; returns
  * them. */
-struct gw_nodes gw__op_table_participants(const struct gw__view *view,
+struct gw_nodes gw__op_table_participants(const struct gw__op_table *ops,
                                           struct gw__op_entry *entry)
 {
+    const struct gw__view *view = &ops->view;
     struct gw_nodes nodes = {{0}};
     entry->ranks = 0;
+    entry->rank = -1;
     for (unsigned i = 0; i < view->ring_count; i++) {
         const struct gw__ring_member *m = &view->ring[i];
         if (m->from_op > entry->op)
             continue;
+        if (m->node == ops->node)
+            entry->rank = (int)entry->ranks;
         entry->nodes[entry->ranks++] = m->node;
         gw__nodes_add(&nodes, m->node);
     }
@@ -153,7 +157,7 @@ void gw__op_table_begin_sets(const struct gw__op_table *ops,
 static void begin_fresh(struct gw__op_table *ops, struct gw__op_entry *entry)
 {
     uint16_t places[GW__NODES_MAX];
-    struct gw_nodes nodes = gw__op_table_participants(&ops->view, entry);
+    struct gw_nodes nodes = gw__op_table_participants(ops, entry);
     assert(gw__nodes_has(&nodes, ops->node));
     memset(entry->held, 0, entry->ranks * sizeof *entry->held);
     entry->initial_count = gw__ring_places(ops->view.ring, ops->view.ring_count,
@@ -178,7 +182,7 @@ void gw__op_table_begin(struct gw__op_table *ops)
 static struct gw__recovery_task task_of(const struct gw__op_table *ops,
                                         const struct gw__op_entry *entry)
 {
-    struct gw__recovery_task task = {
+    return (struct gw__recovery_task){
         .op = entry->op,
         .recovers = entry->decided,
         .fate = entry->decided ? entry->decision.fate : GW__EXCLUDE,
@@ -193,11 +197,7 @@ static struct gw__recovery_task task_of(const struct gw__op_table *ops,
                  .chosen = entry->decided
                                ? NULL
                                : gw__chosen_plan(ops->chosen, entry->ranks)},
-        .rank = -1};
-    for (unsigned i = 0; i < entry->ranks; i++)
-        if (entry->nodes[i] == ops->node)
-            task.rank = (int)i;
-    return task;
+        .rank = entry->rank};
 }
 
 bool gw__op_table_recovery_task(struct gw__op_table *ops,

@@ -61,6 +61,7 @@ struct gw__op_entry {
     unsigned chunks; /* determined by initial_count */
     /* Of the task. */
     unsigned ranks;
+    int rank; /* this member's among `nodes` */
     unsigned nodes[GW__NODES_MAX];
     const struct gw__holdings *held[GW__NODES_MAX];
     struct gw__holdings holdings[GW__NODES_MAX]; /* `held` points here */

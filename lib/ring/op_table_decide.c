@@ -43,7 +43,7 @@ static void decided(struct gw__op_table *ops,
     for (unsigned i = 0; i < decision->initial_count; i++)
         entry->initial_members[i] = decision->initial_members[i];
     entry->chunks = gw__chosen_chunks(ops->chosen, entry->initial_count);
-    gw__op_table_participants(&ops->view, entry);
+    gw__op_table_participants(ops, entry);
     set_holdings(entry, reports);
     if (entry->begun && is_other)
         gw__op_table_begin_sets(ops, entry, &decision->contributors);

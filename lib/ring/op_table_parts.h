@@ -13,7 +13,7 @@
  * of an op that is over. */
 struct gw__op_entry *gw__op_table_open(struct gw__op_table *ops, uint64_t op);
 /* Sets the members that take part in the entry's op, and returns them. */
-struct gw_nodes gw__op_table_participants(const struct gw__view *view,
+struct gw_nodes gw__op_table_participants(const struct gw__op_table *ops,
                                           struct gw__op_entry *entry);
 /* Begins the contributor sets of an entry with its chunks. */
 void gw__op_table_begin_sets(const struct gw__op_table *ops,

@@ -225,7 +225,7 @@ static void run_clean(const struct simring *w, uint64_t contributors,
     simring_end(&clean);
 }
 
-void simring_check(const struct simring *w, const char *what)
+void simring_check(struct simring *w, const char *what)
 {
     uint64_t digits = 0;
     double value[SIMRING_MOST];
@@ -234,7 +234,7 @@ void simring_check(const struct simring *w, const char *what)
             digits += (uint64_t)1 << 2 * i;
     run_clean(w, node_bits(w->decision.contributors), value);
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
-        const struct simring_member *m = &w->members[w->survivors[rank]];
+        struct simring_member *m = &w->members[w->survivors[rank]];
         ck_assert_msg(gw__contributor_sets_complete(&m->sets), "%s: rank %u",
                       what, rank);
         for (unsigned c = 0; c < w->count; c++)

@@ -91,21 +91,25 @@ static struct run *run_of(struct sim_node *node, uint64_t op)
 static void add_send(struct run *run, unsigned to, unsigned chunk,
                      unsigned step)
 {
+    struct chain *chain = &run->send_chains[chunk];
     struct sending *s = &run->sends[run->send_count++];
     *s = (struct sending){.to = (uint16_t)to,
                           .chunk = (uint16_t)chunk,
                           .step = (uint16_t)step,
                           .received = run->received[chunk]};
-    for (const struct sending *e = run->sends; run->sent[chunk] > 0 && e < s;
-         e++)
-        if (e->to == to && e->chunk == chunk)
+    for (unsigned i = chain->first; i; i = run->sends[i - 1].next)
+        if (run->sends[i - 1].to == to)
             s->turn++;
+    *(chain->last ? &run->sends[chain->last - 1].next : &chain->first) =
+        (uint16_t)run->send_count;
+    chain->last = (uint16_t)run->send_count;
     run->sent[chunk]++;
 }
 
 static void add_receive(struct run *run, unsigned from, unsigned chunk,
                         unsigned step, bool adds)
 {
+    struct chain *chain = &run->receive_chains[chunk];
     struct receiving *r = &run->receives[run->receive_count++];
     *r = (struct receiving){.from = (uint16_t)from,
                             .chunk = (uint16_t)chunk,
@@ -113,10 +117,12 @@ static void add_receive(struct run *run, unsigned from, unsigned chunk,
                             .received = run->received[chunk],
                             .sent = run->sent[chunk],
                             .adds = adds};
-    for (const struct receiving *e = run->receives;
-         run->received[chunk] > 0 && e < r; e++)
-        if (e->from == from && e->chunk == chunk)
+    for (unsigned i = chain->first; i; i = run->receives[i - 1].next)
+        if (run->receives[i - 1].from == from)
             r->turn++;
+    *(chain->last ? &run->receives[chain->last - 1].next : &chain->first) =
+        (uint16_t)run->receive_count;
+    chain->last = (uint16_t)run->receive_count;
     run->received[chunk]++;
 }
 
@@ -129,6 +135,8 @@ static void copy_transfers(struct run *run, unsigned self,
 {
     memset(run->received, 0, plan->chunks * sizeof *run->received);
     memset(run->sent, 0, plan->chunks * sizeof *run->sent);
+    memset(run->send_chains, 0, plan->chunks * sizeof *run->send_chains);
+    memset(run->receive_chains, 0, plan->chunks * sizeof *run->receive_chains);
     for (unsigned step = 0; step < plan->steps; step++) {
         const struct gw_transfer *first =
             &plan->transfers[plan->step_begin[step]];
@@ -190,8 +198,10 @@ void path_start(struct sim_node *node, const struct gw__recovery_task *task)
     run->op = task->op;
     run->ring_epoch = node->ops.view.ring_epoch;
     run->chunks = task->plan.chunks;
-    run->send_count = run->receive_count = run->acked = 0;
-    run->due_ns = 0;
+    run->send_count = run->receive_count = run->unacked_count = 0;
+    run->ready_first = 0;
+    run->ready_end = run->chunks;
+    run->due_ns = UINT64_MAX;
     copy_transfers(run, node->node, &task->plan, planned->recovery.plan);
     const struct gw_nodes *start =
         planned->recovery.sets + (size_t)task->rank * task->plan.chunks;
@@ -233,6 +243,7 @@ static void capture(struct sim_node *node, struct run *run, struct sending *s)
                                        .chunk = s->chunk,
                                        .value = 1};
     s->captured = true;
+    run->unacked[run->unacked_count++] = (uint16_t)(s - run->sends);
     run->sent[s->chunk]++;
     s->set = gw__op_table_sets(&node->ops, run->op)->sets[s->chunk];
     s->value = run->values[s->chunk];
@@ -240,24 +251,43 @@ static void capture(struct sim_node *node, struct run *run, struct sending *s)
     report(node, &event);
 }
 
-static void send_due(struct sim_node *node, struct run *run)
+/* The first sends of a chunk that are ready are sent. */
+static void send_ready(struct sim_node *node, struct run *run, unsigned chunk)
 {
-    if (node->now_ns < run->due_ns)
-        return;
-    run->due_ns = UINT64_MAX;
-    while (run->acked < run->send_count && run->sends[run->acked].acked)
-        run->acked++;
-    for (unsigned i = run->acked; i < run->send_count; i++) {
-        struct sending *s = &run->sends[i];
-        if (s->acked)
+    for (unsigned i = run->send_chains[chunk].first; i;
+         i = run->sends[i - 1].next) {
+        struct sending *s = &run->sends[i - 1];
+        if (s->captured)
             continue;
-        if (!s->captured && run->received[s->chunk] >= s->received)
-            capture(node, run, s);
-        if (s->captured && node->now_ns >= s->again_ns)
-            send_data(node, run, s);
-        if (s->captured && s->again_ns < run->due_ns)
+        if (run->received[chunk] < s->received)
+            return; /* nor are the later ones */
+        capture(node, run, s);
+    }
+}
+
+/* The time of the next repetition. */
+static void find_due(struct run *run)
+{
+    run->due_ns = UINT64_MAX;
+    for (unsigned i = 0; i < run->unacked_count; i++) {
+        const struct sending *s = &run->sends[run->unacked[i]];
+        if (s->again_ns < run->due_ns)
             run->due_ns = s->again_ns;
     }
+}
+
+static void send_due(struct sim_node *node, struct run *run)
+{
+    bool more = run->ready_first < run->ready_end;
+    for (unsigned c = run->ready_first; c < run->ready_end; c++)
+        send_ready(node, run, c);
+    run->ready_first = run->ready_end = 0;
+    if (!more && node->now_ns < run->due_ns)
+        return;
+    for (unsigned i = 0; i < run->unacked_count; i++)
+        if (node->now_ns >= run->sends[run->unacked[i]].again_ns)
+            send_data(node, run, &run->sends[run->unacked[i]]);
+    find_due(run);
 }
 
 /* Sends the transfers that are ready, and completes the op. Nothing while
@@ -298,9 +328,12 @@ uint64_t path_due(const struct sim_node *node)
 static struct receiving *find_receive(struct run *run, unsigned from,
                                       unsigned chunk, unsigned turn)
 {
-    for (unsigned i = 0; i < run->receive_count; i++) {
-        struct receiving *r = &run->receives[i];
-        if (r->from == from && r->chunk == chunk && r->turn == turn)
+    unsigned i = chunk < run->chunks && run->receive_count > 0
+                     ? run->receive_chains[chunk].first
+                     : 0;
+    for (; i; i = run->receives[i - 1].next) {
+        struct receiving *r = &run->receives[i - 1];
+        if (r->from == from && r->turn == turn)
             return r;
     }
     return NULL;
@@ -316,6 +349,20 @@ static void report_applied(const struct sim_node *node, const struct run *run,
                                        .chunk = r->chunk,
                                        .value = r->adds};
     report(node, &event);
+}
+
+/* More of the chunk may be sent now. */
+static void mark_ready(struct run *run, unsigned chunk)
+{
+    if (run->ready_first == run->ready_end) {
+        run->ready_first = chunk;
+        run->ready_end = chunk + 1;
+        return;
+    }
+    if (chunk < run->ready_first)
+        run->ready_first = chunk;
+    if (chunk >= run->ready_end)
+        run->ready_end = chunk + 1;
 }
 
 static void apply_data(struct sim_node *node, struct run *run,
@@ -335,7 +382,7 @@ static void apply_data(struct sim_node *node, struct run *run,
     *value = r->adds ? value_add(*value, came) : came;
     r->applied = true;
     run->received[r->chunk]++;
-    run->due_ns = 0; /* more may be sent now */
+    mark_ready(run, r->chunk);
     report_applied(node, run, r);
     if (err) { /* added all the same, to find the effect */
         oracle_refused(node, run->op, r->chunk, &sets->target, value);
@@ -379,12 +426,14 @@ void path_ack(struct sim_node *node, unsigned from, const uint8_t *bytes,
     struct run *run = run_of(node, ack.op);
     if (!run || run->ring_epoch != ack.ring_epoch)
         return;
-    for (unsigned i = run->acked; i < run->send_count; i++) {
-        struct sending *s = &run->sends[i];
+    for (unsigned i = 0; i < run->unacked_count; i++) {
+        const struct sending *s = &run->sends[run->unacked[i]];
         if (s->to != from || s->chunk != ack.chunk || s->turn != ack.turn)
             continue;
-        s->acked = true;
-        run->due_ns = 0;
+        run->unacked_count--;
+        memmove(&run->unacked[i], &run->unacked[i + 1],
+                (run->unacked_count - i) * sizeof *run->unacked);
+        find_due(run);
         return;
     }
 }

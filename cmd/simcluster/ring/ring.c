@@ -81,7 +81,8 @@ static void resume(struct sim_node *node)
                         update->decision_count, reports);
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) { /* of the former ring */
         node->runs[i].send_count = node->runs[i].receive_count = 0;
-        node->runs[i].acked = 0;
+        node->runs[i].unacked_count = 0;
+        node->runs[i].ready_first = node->runs[i].ready_end = 0;
         node->runs[i].due_ns = UINT64_MAX;
     }
 }

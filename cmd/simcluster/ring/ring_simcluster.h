@@ -274,7 +274,8 @@ struct sending {
     uint16_t to; /* a node */
     uint16_t chunk, step, turn;
     uint16_t received; /* transfers of the chunk that must come before it */
-    bool captured, acked;
+    uint16_t next;     /* of the same chunk, as in struct chain */
+    bool captured;
     struct gw_nodes set; /* at the time of sending */
     struct amount value;
     uint64_t again_ns;
@@ -284,7 +285,14 @@ struct receiving {
     uint16_t from;
     uint16_t chunk, step, turn;
     uint16_t received, sent; /* transfers of the chunk that come before it */
+    uint16_t next;           /* as in struct sending */
     bool adds, applied;
+};
+
+/* The sends or the receives of a chunk, in order: the first and the last one,
+ * as an index plus 1; 0: none. */
+struct chain {
+    uint16_t first, last;
 };
 
 struct run {
@@ -292,14 +300,19 @@ struct run {
     uint64_t op, ring_epoch;
     unsigned chunks;
     unsigned send_count, receive_count;
-    unsigned acked;  /* so many sends from the first on are acknowledged */
-    uint64_t due_ns; /* not sent before, unless a message comes; UINT64_MAX:
-                        never */
+    /* Only these chunks, end exclusive, may have sends that are ready. */
+    unsigned ready_first, ready_end;
+    unsigned unacked_count;
+    uint64_t due_ns; /* of the next repetition; UINT64_MAX: none */
     struct sending sends[TRANSFERS_MOST];
     struct receiving receives[TRANSFERS_MOST];
+    /* Sends that were sent and are not acknowledged yet. */
+    uint16_t unacked[TRANSFERS_MOST];
     struct amount values[GW__REPORT_CHUNKS_MAX]; /* [chunk] */
     /* [chunk]: the transfers received and sent so far */
     uint16_t received[GW__REPORT_CHUNKS_MAX], sent[GW__REPORT_CHUNKS_MAX];
+    struct chain send_chains[GW__REPORT_CHUNKS_MAX],
+        receive_chains[GW__REPORT_CHUNKS_MAX]; /* [chunk] */
 };
 
 /* ---- joiner.c ---- */

@@ -14,8 +14,12 @@ void gw__view_copy(struct gw__view *to, const struct gw__view *from)
                from->ring_count * sizeof *from->ring);
 }
 
+/* Mostly the ring is in the order of the nodes: then the rank is the node's
+ * number, or little less. */
 int gw__view_rank(const struct gw__view *view, unsigned node)
 {
+    if (node < view->ring_count && view->ring[node].node == node)
+        return (int)node;
     for (unsigned i = 0; i < view->ring_count; i++)
         if (view->ring[i].node == node)
             return (int)i;
