@@ -21,7 +21,7 @@
 
 #include "nodes/nodes.h"
 
-enum { GW__MESSAGE_MAX = 65536, GW__TIMERS_MAX = 64 };
+enum { GW__MESSAGE_MAX = 131072, GW__TIMERS_MAX = 64 };
 
 enum gw__input_kind {
     /* `incarnation`, `seed`; `from`: our own node; `data`, `bytes`: the

@@ -57,7 +57,7 @@ struct gw__op_entry *gw__op_table_open(struct gw__op_table *ops, uint64_t op)
 void gw__op_table_init(struct gw__op_table *ops, unsigned node,
                        uint64_t next_op)
 {
-    memset(ops, 0, offsetof(struct gw__op_table, entries));
+    memset(ops, 0, offsetof(struct gw__op_table, view.ring));
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++)
         clear(&ops->entries[i]);
     ops->node = node;
@@ -194,6 +194,7 @@ static struct gw__recovery_task task_of(const struct gw__op_table *ops,
                                           : entry->sets.target,
                  .initial_count = entry->initial_count,
                  .initial_members = entry->initial_members,
+                 .trees = gw__chosen_trees(ops->chosen, entry->initial_count),
                  .chosen = entry->decided
                                ? NULL
                                : gw__chosen_plan(ops->chosen, entry->ranks)},

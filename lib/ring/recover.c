@@ -2,45 +2,14 @@
  *
  * From partial results to a plan: see recover.h. For each chunk a route is
  * chosen (its first rank and the number of additions). Then the steps are
- * emitted: step s has the s-th hop of every chunk.
+ * emitted: step s has the s-th hop of every chunk. plans/recover_tree.c has the other
+ * form, trees.
  */
-#include "recover.h"
+#include "ring/plans/recover_parts.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* How one chunk is completed. */
-struct route {
-    bool spread;    /* there are final copies */
-    unsigned first; /* else: the rank whose value travels */
-    unsigned adds;  /* hops until it is final */
-};
-
-struct maker {
-    const struct gw__recovery_case *c;
-    struct gw__recovery *recovery;
-    struct route *routes;  /* of each chunk */
-    struct gw_nodes *held; /* [rank * chunks + chunk]; NULL: only inputs */
-    /* [chunk * ranks + rank]: hops to its left up to a final copy */
-    uint16_t *away;
-};
-
-/* What a rank holds of a chunk: a partial sum, or its input. */
-static struct gw_nodes held(const struct maker *m, unsigned rank,
-                            unsigned chunk)
-{
-    if (m->held &&
-        !gw__nodes_is_empty(m->held[(size_t)rank * m->c->chunks + chunk]))
-        return m->held[(size_t)rank * m->c->chunks + chunk];
-    return gw__nodes_only(m->c->nodes[rank]);
-}
-
-static struct gw_nodes *start_of(const struct maker *m, unsigned rank,
-                                 unsigned chunk)
-{
-    return &m->recovery->sets[(size_t)rank * m->c->chunks + chunk];
-}
 
 /* The first survivor in the order in which a clean run adds the chunk. */
 static unsigned first_in_order(const struct gw__recovery_case *c,
@@ -58,13 +27,13 @@ static unsigned first_in_order(const struct gw__recovery_case *c,
 
 /* The holder of the largest usable partial result; of equal ones the first in
  * order. */
-static unsigned best_holder(const struct maker *m, unsigned chunk)
+static unsigned best_holder(const struct gw__recovery_maker *m, unsigned chunk)
 {
     const struct gw__recovery_case *c = m->c;
     unsigned first = first_in_order(c, chunk), best = first, most = 1;
     for (unsigned i = 0; m->held && i < c->ranks; i++) {
         unsigned rank = (first + i) % c->ranks;
-        struct gw_nodes set = held(m, rank, chunk);
+        struct gw_nodes set = gw__held(m, rank, chunk);
         unsigned count = gw__nodes_count(set);
         if (count > most && gw__nodes_within(set, c->target)) {
             best = rank;
@@ -87,46 +56,40 @@ static unsigned hops_to_add(const struct gw__recovery_case *c, unsigned first,
     return hops;
 }
 
-/* Additions in a value with this set. */
-static unsigned sums_in(struct gw_nodes set)
-{
-    return gw__nodes_count(set) - 1;
-}
-
-static void count_chunk(const struct maker *m, unsigned chunk,
-                        struct gw_nodes kept)
+void gw__count_chunk(const struct gw__recovery_maker *m, unsigned chunk,
+                     unsigned sums)
 {
     struct gw__recovery *r = m->recovery;
     bool redone = false;
     for (unsigned rank = 0; m->held && !redone && rank < m->c->ranks; rank++)
-        redone = !gw__nodes_within(held(m, rank, chunk), m->c->target);
+        redone = !gw__nodes_within(gw__held(m, rank, chunk), m->c->target);
     if (redone)
         r->chunks_redone++;
-    else if (sums_in(kept) > 0)
+    else if (sums > 0)
         r->chunks_kept++;
     else
         r->chunks_fresh++;
-    r->sums_kept += sums_in(kept);
+    r->sums_kept += sums;
 }
 
 /* A single survivor has the result when it has its input. */
-static void count_spread(const struct maker *m)
+void gw__count_spread(const struct gw__recovery_maker *m)
 {
     struct gw__recovery *r = m->recovery;
-    unsigned sums = sums_in(m->c->target);
+    unsigned sums = gw__sums_in(m->c->target);
     r->chunks_spread += sums > 0;
     r->chunks_fresh += sums == 0;
     r->sums_kept += sums;
 }
 
 /* The distance of each rank to the next final copy on its left. */
-static void measure_spread(const struct maker *m, unsigned chunk)
+static void measure_spread(const struct gw__recovery_maker *m, unsigned chunk)
 {
     unsigned p = m->c->ranks, away = 0;
     uint16_t *of = &m->away[(size_t)chunk * p];
     for (unsigned i = 0; i < 2 * p; i++) {
         unsigned rank = i % p;
-        away = gw__nodes_equal(*start_of(m, rank, chunk), m->c->target)
+        away = gw__nodes_equal(*gw__start_of(m, rank, chunk), m->c->target)
                    ? 0
                    : away + 1;
         of[rank] = (uint16_t)away;
@@ -134,49 +97,49 @@ static void measure_spread(const struct maker *m, unsigned chunk)
 }
 
 /* Chooses the chunk's route, and the value from which each rank starts. */
-static void choose_route(const struct maker *m, unsigned chunk)
+static void choose_route(const struct gw__recovery_maker *m, unsigned chunk)
 {
     const struct gw__recovery_case *c = m->c;
-    struct route *route = &m->routes[chunk];
-    *route = (struct route){.spread = false};
+    struct gw__route *route = &m->routes[chunk];
+    *route = (struct gw__route){.spread = false};
     for (unsigned rank = 0; rank < c->ranks; rank++) {
-        bool complete = gw__nodes_equal(held(m, rank, chunk), c->target);
-        *start_of(m, rank, chunk) =
+        bool complete = gw__nodes_equal(gw__held(m, rank, chunk), c->target);
+        *gw__start_of(m, rank, chunk) =
             complete ? c->target : gw__nodes_only(c->nodes[rank]);
         route->spread = route->spread || complete;
     }
     if (route->spread) {
         measure_spread(m, chunk);
-        count_spread(m);
+        gw__count_spread(m);
         return;
     }
     route->first = best_holder(m, chunk);
-    struct gw_nodes kept = held(m, route->first, chunk);
+    struct gw_nodes kept = gw__held(m, route->first, chunk);
     if (!gw__nodes_within(kept, c->target)) /* so do all partial sums */
         kept = gw__nodes_only(c->nodes[route->first]);
-    *start_of(m, route->first, chunk) = kept;
+    *gw__start_of(m, route->first, chunk) = kept;
     route->adds = hops_to_add(c, route->first, kept);
-    count_chunk(m, chunk, kept);
+    gw__count_chunk(m, chunk, gw__sums_in(kept));
 }
 
 /* ---- emitting ---- */
 
 /* The s-th hop of a value that travels from its first rank. */
-static void emit_transfer(const struct maker *m, struct gw_builder *b,
-                          unsigned chunk, unsigned s)
+static void emit_transfer(const struct gw__recovery_maker *m,
+                          struct gw_builder *b, unsigned chunk, unsigned s)
 {
-    const struct route *route = &m->routes[chunk];
+    const struct gw__route *route = &m->routes[chunk];
     unsigned p = m->c->ranks, src = (route->first + s) % p, dst = (src + 1) % p;
     if (s >= route->adds + p - 1)
         return;
-    const struct gw_nodes *in_it = start_of(m, route->first, chunk);
+    const struct gw_nodes *in_it = gw__start_of(m, route->first, chunk);
     bool adds = s < route->adds && !gw__nodes_has(in_it, m->c->nodes[dst]);
     gw_builder_add(b, src, dst, chunk, adds ? GW_ADD : GW_REPLACE);
 }
 
 /* Every copy moves on to the right, up to the next copy. */
-static void emit_spread(const struct maker *m, struct gw_builder *b,
-                        unsigned chunk, unsigned s)
+static void emit_spread(const struct gw__recovery_maker *m,
+                        struct gw_builder *b, unsigned chunk, unsigned s)
 {
     unsigned p = m->c->ranks;
     for (unsigned rank = 0; rank < p; rank++)
@@ -184,7 +147,7 @@ static void emit_spread(const struct maker *m, struct gw_builder *b,
             gw_builder_add(b, (rank + p - 1) % p, rank, chunk, GW_REPLACE);
 }
 
-static void emit(const struct maker *m, struct gw_builder *b)
+static void emit(const struct gw__recovery_maker *m, struct gw_builder *b)
 {
     unsigned p = m->c->ranks;
     gw_builder_name(b, "recovery");
@@ -200,11 +163,11 @@ static void emit(const struct maker *m, struct gw_builder *b)
 
 /* ---- an undisturbed op with a plan of its own ---- */
 
-static void start_with_inputs(const struct maker *m)
+static void start_with_inputs(const struct gw__recovery_maker *m)
 {
     for (unsigned rank = 0; rank < m->c->ranks; rank++)
         for (unsigned chunk = 0; chunk < m->c->chunks; chunk++)
-            *start_of(m, rank, chunk) = gw__nodes_only(m->c->nodes[rank]);
+            *gw__start_of(m, rank, chunk) = gw__nodes_only(m->c->nodes[rank]);
     m->recovery->chunks_fresh = m->c->chunks;
 }
 
@@ -249,17 +212,18 @@ static enum gw_err check_shape(const struct gw__recovery_case *c,
     return GW_OK;
 }
 
-static bool has_final_copy(const struct maker *m, unsigned chunk)
+static bool has_final_copy(const struct gw__recovery_maker *m, unsigned chunk)
 {
     for (unsigned i = 0; i < m->c->ranks; i++)
-        if (gw__nodes_equal(held(m, i, chunk), m->c->target))
+        if (gw__nodes_equal(gw__held(m, i, chunk), m->c->target))
             return true;
     return false;
 }
 
 /* Is the data of every node in the target available, from a final copy or as
  * the input of a survivor? Is every survivor in the target? */
-static enum gw_err check_target(const struct maker *m, struct gw_error *why)
+static enum gw_err check_target(const struct gw__recovery_maker *m,
+                                struct gw_error *why)
 {
     const struct gw__recovery_case *c = m->c;
     struct gw_nodes alive = {{0}};
@@ -281,14 +245,16 @@ static enum gw_err check_target(const struct maker *m, struct gw_error *why)
     return GW_OK;
 }
 
-static void make_routes(const struct maker *m, struct gw_builder *b)
+static void make_routes(const struct gw__recovery_maker *m,
+                        struct gw_builder *b)
 {
     for (unsigned chunk = 0; chunk < m->c->chunks; chunk++)
         choose_route(m, chunk);
     emit(m, b);
 }
 
-static enum gw_err make_plan(const struct maker *m, struct gw_error *why)
+static enum gw_err make_plan(const struct gw__recovery_maker *m,
+                             struct gw_error *why)
 {
     const struct gw__recovery_case *c = m->c;
     struct gw_builder *b;
@@ -299,13 +265,15 @@ static enum gw_err make_plan(const struct maker *m, struct gw_error *why)
     if (c->chosen) {
         start_with_inputs(m);
         copy_chosen(c->chosen, b);
-    } else
+    } else if (c->trees)
+        gw__recovery_trees(m, b);
+    else
         make_routes(m, b);
     return gw_builder_finish(&b, &m->recovery->plan, why);
 }
 
 /* Makes the tables; false: out of memory. */
-static bool init_maker(struct maker *m)
+static bool init_maker(struct gw__recovery_maker *m)
 {
     const struct gw__recovery_case *c = m->c;
     const struct gw__places places = {c->initial_count, c->initial_members};
@@ -313,8 +281,10 @@ static bool init_maker(struct maker *m)
     m->recovery->sets = calloc(cells, sizeof *m->recovery->sets);
     m->routes = calloc(c->chunks, sizeof *m->routes);
     m->away = calloc(cells, sizeof *m->away);
+    m->trees = c->trees ? gw__recovery_trees_new(c->chunks, c->ranks) : NULL;
     m->held = c->held ? calloc(cells, sizeof *m->held) : NULL;
-    if (!m->recovery->sets || !m->routes || !m->away || (c->held && !m->held))
+    if (!m->recovery->sets || !m->routes || !m->away || (c->held && !m->held) ||
+        (c->trees && !m->trees))
         return false;
     for (unsigned i = 0; c->held && i < c->ranks; i++)
         if (c->held[i])
@@ -323,7 +293,8 @@ static bool init_maker(struct maker *m)
     return true;
 }
 
-static enum gw_err make_recovery(struct maker *m, struct gw_error *why)
+static enum gw_err make_recovery(struct gw__recovery_maker *m,
+                                 struct gw_error *why)
 {
     enum gw_err err = GW_OK;
     if (!init_maker(m))
@@ -338,7 +309,7 @@ enum gw_err gw__recovery_make(const struct gw__recovery_case *c,
                               struct gw__recovery *recovery,
                               struct gw_error *why)
 {
-    struct maker m = {.c = c, .recovery = recovery};
+    struct gw__recovery_maker m = {.c = c, .recovery = recovery};
     memset(recovery, 0, sizeof *recovery);
     enum gw_err err = check_shape(c, why);
     if (!err)
@@ -346,6 +317,7 @@ enum gw_err gw__recovery_make(const struct gw__recovery_case *c,
     free(m.routes);
     free(m.away);
     free(m.held);
+    free(m.trees);
     if (err)
         gw__recovery_fini(recovery);
     return err;

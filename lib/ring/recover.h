@@ -31,6 +31,8 @@
  *
  * Cost: at most 2(p-1) steps among p survivors, all transfers between
  * neighbours; never more than a clean run.
+ *
+ * Large rings use trees instead, in clean runs, too: see plans/recover_tree.c.
  */
 #ifndef GW__RING_RECOVER_H
 #define GW__RING_RECOVER_H
@@ -50,8 +52,9 @@ struct gw__recovery_case {
      * member c % origin_count owns chunk c. */
     unsigned initial_count;
     const unsigned *initial_members;
-    /* Of an undisturbed op: this plan instead of the ring (chosen_plans.h);
-     * NULL: the ring. */
+    bool trees; /* instead of a ring (chosen_plans.h) */
+    /* Of an undisturbed op: this plan instead of the built-in one
+     * (chosen_plans.h); NULL: the built-in one. */
     const struct gw_plan *chosen;
 };
 

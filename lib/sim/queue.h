@@ -19,7 +19,7 @@ enum { GW__EVENT_BOOT = 16, GW__EVENT_BEGIN, GW__EVENT_END };
 
 enum {
     GW__POOL_SMALLEST = 64, /* bytes of the smallest events, with header */
-    GW__POOLS = 12          /* up to 128 KiB */
+    GW__POOLS = 13          /* up to 256 KiB */
 };
 
 struct gw__event {

@@ -530,8 +530,8 @@ cut_short() {
     grep -q '"lease","rank":'"$leader" rec.jsonl
     grep -q '"route","rank":'"$leader" rec.jsonl
     run -0 "$BUILD/ringtop" --from rec.jsonl --batch --page controllers --size 90x24
-    [[ $output = *"controllers: c$((319 - leader)) leads"* ]]
-    [[ $output = *"controller $((319 - dead)) has ended"* ]]
+    [[ $output = *"controllers: c$((575 - leader)) leads"* ]]
+    [[ $output = *"controller $((575 - dead)) has ended"* ]]
 }
 
 # Each push and pull, its answer, and both in the view of the recording.

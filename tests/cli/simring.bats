@@ -143,8 +143,8 @@ setup_file() {
 @test "sim: invalid options are refused, with the place" {
     run -64 "$R" sim wing
     [[ $output == *'unknown cluster "wing"; use ring'* ]]
-    run -64 "$R" sim ring -n 257
-    [[ $output == *"2 to 256 members, not 257; a member's memory grows with the square"* ]]
+    run -64 "$R" sim ring -n 513
+    [[ $output == *"2 to 512 members, not 513, because the list of members is one message"* ]]
     run -64 "$R" sim ring --without gravity
     [[ $output == *epoch-check* ]]
     run -64 "$R" sim ring --seeds 3..1

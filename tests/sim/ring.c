@@ -3,7 +3,8 @@
  * Runs many seeds of the simulated ring (ps_simulation.h), `ring --seeds
  * 1..20000`, or one, `ring --seed 17`. `--without epoch-check` before these
  * selects members that accept data of an earlier view, which must fail;
- * `--raft` controllers with libraft's log (simcluster/common/rafts.h). The
+ * `--raft` controllers with libraft's log (simcluster/common/rafts.h);
+ * `--trees` the plans of large rings (ring/plans/recover_tree.c). The
  * first failure is printed with the command that repeats it and the few
  * relevant faults, and the exit status is 1.
  */
@@ -54,14 +55,23 @@ int main(int argc, char **argv)
         argv++;
         argc--;
     }
+    bool trees = argc > 1 && strcmp(argv[1], "--trees") == 0;
+    if (trees) {
+        snprintf(program, sizeof program, "%.150s --trees", argv[0]);
+        argv++;
+        argc--;
+    }
     if (!seeds_read(argc, argv, &seeds)) {
-        fprintf(stderr, "usage: %s [--raft] [--seeds FIRST..LAST | --seed N]\n",
-                program);
+        fprintf(
+            stderr,
+            "usage: %s [--raft] [--trees] [--seeds FIRST..LAST | --seed N]\n",
+            program);
         return 64;
     }
     seeds_keep_memory();
     simcluster_open(&cluster, 0);
     cluster.any_epoch = broken;
+    cluster.chosen.ring_most = trees ? 1 : 0;
     struct gw_error why;
     if (raft && rafts_open(&cluster.consensus.rafts, &why)) {
         fprintf(stderr, "%s\n", why.text);

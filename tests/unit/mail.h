@@ -10,7 +10,7 @@
 
 #include <check.h>
 
-enum { MAIL_MOST = 384, MAIL_BYTES = 16384 };
+enum { MAIL_MOST = 640, MAIL_BYTES = 16384 };
 
 struct sent_message {
     uint32_t to; /* unset for a report */

@@ -75,7 +75,7 @@ START_TEST(each_fault_has_its_sentence)
     expect_fault(head, "a message for node 1 arrived at node 0");
     head = good;
     head.from = GW__CONTROL_CHANNEL_NODES;
-    expect_fault(head, "a message from node 320 to node 0");
+    expect_fault(head, "a message from node 576 to node 0");
     head.from = 0;
     expect_fault(head, "a message from node 0 to node 0");
 }
@@ -234,7 +234,7 @@ START_TEST(bad_endpoints_are_refused)
     name[7 + 107] = 0;
     expect_closed(channel_config(0, name), GW_EINVAL, "is neither");
     expect_closed(channel_config(GW__CONTROL_CHANNEL_NODES, "ipc://@x"),
-                  GW_EINVAL, "node 320: nodes are numbered below 320");
+                  GW_EINVAL, "node 576: nodes are numbered below 576");
     ck_assert_int_eq(
         gw__control_channel_check_endpoint("tcp://127.0.0.1:*", NULL),
         GW_EINVAL);

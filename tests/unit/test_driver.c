@@ -187,7 +187,7 @@ START_TEST(unknown_messages_bypass_the_machine)
     scripted_expect(&nodes[1], "foreign from 0/0.7: 255+");
     ck_assert_int_eq(gw__driver_send(driver, 1, "abc", 3), GW_EINVAL);
     ck_assert_int_eq(gw__driver_send(driver, 1, "", 0), GW_EINVAL);
-    ck_assert_int_eq(gw__driver_send(driver, 320, "\200", 1), GW_EINVAL);
+    ck_assert_int_eq(gw__driver_send(driver, 576, "\200", 1), GW_EINVAL);
     ck_assert_int_eq(gw__driver_send(driver, 2, "\200", 1), GW_OK); /* lost */
     scripted_close(&nodes[0]);
     scripted_close(&nodes[1]);
@@ -200,7 +200,7 @@ START_TEST(deaths_are_passed_on)
     begun(&scripted, 0);
     ck_assert_int_eq(gw__driver_died(scripted.driver, 2, 9), GW_OK);
     scripted_expect(&scripted, "died 2/9");
-    ck_assert_int_eq(gw__driver_died(scripted.driver, 320, 9), GW_EINVAL);
+    ck_assert_int_eq(gw__driver_died(scripted.driver, 576, 9), GW_EINVAL);
     scripted_close(&scripted);
 }
 END_TEST
@@ -338,12 +338,13 @@ START_TEST(a_broken_contract_is_a_failure)
     static const struct {
         const char *order, *sentence;
     } cases[] = {
-        {"long 1 65537",
-         "toy on node 0: it sends 65537 bytes to node 1; a message has at most "
-         "65536 bytes, and nodes are numbered below 320: internal error"},
-        {"send 320 x",
-         "toy on node 0: it sends 1 bytes to node 320; a message has at most "
-         "65536 bytes, and nodes are numbered below 320: internal error"},
+        {"long 1 131073",
+         "toy on node 0: it sends 131073 bytes to node 1; a message has at "
+         "most "
+         "131072 bytes, and nodes are numbered below 576: internal error"},
+        {"send 576 x",
+         "toy on node 0: it sends 1 bytes to node 576; a message has at most "
+         "131072 bytes, and nodes are numbered below 576: internal error"},
         {"set 64 1", "toy on node 0: it sets timer 64; timers are numbered "
                      "below 64: internal error"},
         {"load 1",
@@ -417,7 +418,7 @@ START_TEST(an_invalid_endpoint_starts_nothing)
     ck_assert_ptr_null(driver);
     begun(&scripted, 0);
     ck_assert_int_eq(gw__driver_know(scripted.driver, 1, "nowhere"), GW_EINVAL);
-    ck_assert_int_eq(gw__driver_know(scripted.driver, 320, ""), GW_EINVAL);
+    ck_assert_int_eq(gw__driver_know(scripted.driver, 576, ""), GW_EINVAL);
     scripted_close(&scripted);
 }
 END_TEST

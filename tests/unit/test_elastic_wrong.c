@@ -219,7 +219,7 @@ START_TEST(impossible_member_sets)
         const char *text;
     } member_sets[] = {
         {{3, GW__NODES_MAX},
-         "rank 1: node number 320 is out of range or used twice"},
+         "rank 1: node number 576 is out of range or used twice"},
         {{3, 3}, "rank 1: node number 3 is out of range or used twice"}};
     _Atomic bool stop = false;
     for (unsigned i = 0; i < 2; i++) {

@@ -376,7 +376,7 @@ START_TEST(a_node_beyond_the_table_is_refused)
                      GW_EINVAL);
     ck_assert_str_eq(
         why.text,
-        "link rules: rank 0 is node 320, but nodes are numbered below 320");
+        "link rules: rank 0 is node 576, but nodes are numbered below 576");
     ck_assert_ptr_null(wrapped);
     ck_assert_ptr_null(wire);
     gw__link_profiles_destroy(&profiles);

@@ -124,13 +124,13 @@ START_TEST(malformed_words_are_refused)
     const struct gw_nodes two = node_set(UINT64_MAX << 60);
     const uint64_t runs = UINT64_C(2) << 62, good = gw__nodes_pack(&two);
     const uint64_t wrong[] = {runs,
-                              runs | 319 << 9 | 2,
-                              runs | 5 << 9 | 1,
-                              good | UINT64_C(1) << 60,
-                              good | (UINT64_C(62) << 9 | 1) << 18,
-                              runs | (good & ~runs) << 18};
+                              runs | 575 << 10 | 2,
+                              runs | 5 << 10 | 1,
+                              good | UINT64_C(1) << 61,
+                              good | (UINT64_C(62) << 10 | 1) << 20,
+                              runs | (good & ~runs) << 20};
     struct gw_nodes back;
-    ck_assert_uint_eq(good, runs | 60 << 9 | 4);
+    ck_assert_uint_eq(good, runs | 60 << 10 | 4);
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ck_assert_msg(!gw__nodes_unpack(wrong[i], &back), "word %u", i);
         ck_assert(gw__nodes_is_empty(back));
@@ -218,7 +218,7 @@ START_TEST(partial_sums_of_a_large_ring_are_small)
 {
     static struct gw__held_chunk held[GW__REPORT_CHUNKS_MAX];
     unsigned nodes[GW__NODES_MAX];
-    struct gw__places places = large_ring(GW_RING_MEMBERS_MAX, nodes);
+    struct gw__places places = large_ring(GW__REPORT_CHUNKS_MAX, nodes);
     struct gw__holdings holdings;
     size_t without;
     hold_partials(&places, 100, 0, held, places.count);
@@ -259,10 +259,10 @@ START_TEST(final_copies_always_fit)
     struct gw_nodes target = {{0}};
     for (unsigned i = 0; i < places.count; i += 2)
         gw__nodes_add(&target, nodes[i]);
-    for (unsigned c = 0; c < places.count; c++)
+    for (unsigned c = 0; c < GW__REPORT_CHUNKS_MAX; c++)
         held[c] = (struct gw__held_chunk){target, true};
-    gw__holdings_pack(&holdings, &places, held, places.count);
-    expect_same(&holdings, &places, held, places.count);
+    gw__holdings_pack(&holdings, &places, held, GW__REPORT_CHUNKS_MAX);
+    expect_same(&holdings, &places, held, GW__REPORT_CHUNKS_MAX);
     expect_journey(&holdings);
     ck_assert_uint_le(holdings.bytes, 3 + GW_RING_MEMBERS_MAX / 8);
 }

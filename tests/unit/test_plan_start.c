@@ -81,7 +81,7 @@ START_TEST(only_all_reduces_of_few)
                      GW_EINVAL);
     ck_assert_str_eq(
         why.text,
-        "a plan with its own start must be an allreduce of at most 320 ranks");
+        "a plan with its own start must be an allreduce of at most 576 ranks");
     gw_plan_destroy(&plan);
 }
 END_TEST

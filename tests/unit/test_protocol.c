@@ -123,6 +123,7 @@ START_TEST(a_report_is_passed_on_whole)
         gw__holdings_of(&out.report.ops[1], &places, 1);
     ck_assert(second.final && gw__nodes_equal(second.set, held[1].set));
     data[9] = GW__NODES_MAX & 255;
+    data[10] = GW__NODES_MAX >> 8;
     ck_assert_int_eq(gw__reported_decode(data, used, &out, NULL), GW_EDATA);
 }
 END_TEST

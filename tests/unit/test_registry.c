@@ -71,7 +71,7 @@ START_TEST(a_number_is_reassigned_only_to_another_process)
         "node 1 is declared dead; start it again as a new process");
     ck_assert_int_eq(pair_join(1, 1, GW__WORKER), GW_OK);
     ck_assert_int_eq(pair_join(GW__NODES_MAX, 0, GW__WORKER), GW_EINVAL);
-    pair_expect_text("node numbers must be below 320");
+    pair_expect_text("node numbers must be below 576");
     ck_assert_int_eq(pair_join(64, 0, GW__SERVER), GW_EINVAL);
     pair_expect_text("node numbers must be below 64");
     pair_join(GW__NODE_ANY, 0, GW__WORKER);
@@ -88,12 +88,11 @@ START_TEST(any_number_is_a_new_one_then_a_used_one)
     pair_ring_of(GW_RING_MEMBERS_MAX);
     for (unsigned node = GW_RING_MEMBERS_MAX; node < GW__NODES_MAX; node++)
         ck_assert_int_eq(pair_join(node, 0, GW__WORKER), GW_OK);
-    ck_assert_int_eq(pair_admit(300, 0, 0), GW_EINVAL);
-    pair_expect_text("1 more members do not fit into a ring of 256: the limit "
-                     "is 256, because a member's memory grows with the square "
-                     "of the ring");
+    ck_assert_int_eq(pair_admit(GW_RING_MEMBERS_MAX, 0, 0), GW_EINVAL);
+    pair_expect_text("1 more members do not fit into a ring of 512: the limit "
+                     "is 512, because the list of members is one message");
     ck_assert_int_eq(pair_join(GW__NODE_ANY, 1, GW__WORKER), GW_EINVAL);
-    pair_expect_text("all 320 numbers are taken");
+    pair_expect_text("all 576 numbers are taken");
     pair_suspect(pair_process(0, 0), pair_process(17, 0), true);
     pair_join(GW__NODE_ANY, 1, GW__WORKER);
     ck_assert_uint_eq(pair.answer.node, 17);

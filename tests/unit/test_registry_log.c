@@ -65,7 +65,7 @@ START_TEST(the_client_that_was_idle_longest_is_forgotten)
     for (unsigned i = 0; i < GW__CLIENTS_MAX; i++, pair.now_ms++)
         pair_apply(from_client(i + 1, 1));
     ck_assert_int_eq(pair_apply(from_client(9999, 1)), GW_PENDING);
-    pair_expect_text("1280 clients are busy; try again later");
+    pair_expect_text("2304 clients are busy; try again later");
     pair.now_ms += GW__CLIENT_IDLE_MS - GW__CLIENTS_MAX;
     pair_apply(from_client(1, 1)); /* the client repeats: it is not idle */
     pair.now_ms++;

@@ -340,12 +340,12 @@ START_TEST(a_machine_that_breaks_its_contract_fails_the_run)
 {
     expect_breach(NULL, (struct puppet_command){PUPPET_SEND, 2, 0},
                   "at 1ms: node 0 sends 8 bytes to node 2; a message has at "
-                  "most 65536 bytes, and there are 2 nodes");
+                  "most 131072 bytes, and there are 2 nodes");
     expect_breach(
         NULL,
         (struct puppet_command){PUPPET_SEND_BYTES, 1, GW__MESSAGE_MAX + 1},
-        "at 1ms: node 0 sends 65537 bytes to node 1; a message has at most "
-        "65536 bytes, and there are 2 nodes");
+        "at 1ms: node 0 sends 131073 bytes to node 1; a message has at most "
+        "131072 bytes, and there are 2 nodes");
     expect_breach(NULL, (struct puppet_command){PUPPET_TIMER, 64, MS},
                   "at 1ms: node 0 sets timer 64; timers are numbered below 64");
     expect_breach(NULL, (struct puppet_command){PUPPET_LOAD, 1, 0},
@@ -383,21 +383,21 @@ START_TEST(the_largest_message_arrives)
 }
 END_TEST
 
-START_TEST(a_network_has_1_to_320_nodes)
+START_TEST(a_network_has_1_to_576_nodes)
 {
-    const struct gw__machine_kind *kinds[321];
+    const struct gw__machine_kind *kinds[577];
     struct gw__sim_options options = {0};
     struct gw_error why = {0};
     struct gw__sim *sim;
-    for (unsigned i = 0; i < 321; i++)
+    for (unsigned i = 0; i < 577; i++)
         kinds[i] = &puppet_kind;
     ck_assert_int_eq(gw__sim_new(kinds, 0, &options, &sim, &why), GW_EINVAL);
-    ck_assert_int_eq(gw__sim_new(kinds, 321, &options, &sim, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "a network must have 1 to 320 nodes, not 321");
+    ck_assert_int_eq(gw__sim_new(kinds, 577, &options, &sim, &why), GW_EINVAL);
+    ck_assert_str_eq(why.text, "a network must have 1 to 576 nodes, not 577");
     ck_assert_ptr_null(sim);
-    ck_assert_int_eq(gw__sim_new(kinds, 320, &options, &sim, &why), GW_OK);
+    ck_assert_int_eq(gw__sim_new(kinds, 576, &options, &sim, &why), GW_OK);
     ck_assert_int_eq(gw__sim_run_until(sim, NULL, MS, &why), GW_OK);
-    ck_assert_uint_eq(gw__sim_counts(sim)->starts, 320);
+    ck_assert_uint_eq(gw__sim_counts(sim)->starts, 576);
     gw__sim_destroy(&sim);
     gw__sim_destroy(&sim);
 }
@@ -429,7 +429,7 @@ Suite *suite_sim(void)
     tcase_add_test(runs, after_a_warm_up_nothing_is_allocated);
     tcase_add_test(runs, a_machine_that_breaks_its_contract_fails_the_run);
     tcase_add_test(runs, a_flood_fails_the_run);
-    tcase_add_test(runs, a_network_has_1_to_320_nodes);
+    tcase_add_test(runs, a_network_has_1_to_576_nodes);
     suite_add_tcase(suite, runs);
     return suite;
 }

@@ -235,11 +235,11 @@ static bool may_begin(struct sim_node *node)
 static void send_ready(struct sim_node *node)
 {
     struct state *s = &node->state;
-    const struct gw__member_request request = {.kind = GW__REQUEST_READY,
-                                               .op = s->next};
     if (s->ready_sent || !s->known)
         return;
     s->ready_sent = true;
+    const struct gw__member_request request = {.kind = GW__REQUEST_READY,
+                                               .op = s->next};
     scripted_run(node, &request);
 }
 

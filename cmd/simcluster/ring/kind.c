@@ -52,8 +52,8 @@ static enum gw_err check_request(const struct simcluster_request *request,
     const char *without = request->without;
     if (request->nodes == 1 || request->nodes > MEMBERS_MOST)
         return gw_fail(why, GW_EINVAL,
-                       "a ring must have 2 to %d members, not %u; a member's "
-                       "memory grows with the square of the ring",
+                       "a ring must have 2 to %d members, not %u, because "
+                       "the list of members is one message",
                        MEMBERS_MOST, request->nodes);
     if (request->servers || request->replicas || request->controllers ||
         request->ack_primary || request->placement)

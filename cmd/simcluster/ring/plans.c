@@ -9,7 +9,8 @@
 static uint64_t hash_input(const struct gw__recovery_case *c)
 {
     uint64_t hash = gw__mix_words(c->initial_count, c->ranks, c->chunks);
-    hash = gw__mix_words(hash, 5, c->chosen ? gw_plan_hash(c->chosen) : 0);
+    hash = gw__mix_words(hash, c->trees ? 6 : 5,
+                         c->chosen ? gw_plan_hash(c->chosen) : 0);
     hash = gw__mix_bytes(hash, &c->target, sizeof c->target);
     hash = gw__mix_bytes(hash, c->nodes, c->ranks * sizeof *c->nodes);
     hash = gw__mix_bytes(hash, c->initial_members,

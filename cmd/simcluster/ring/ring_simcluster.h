@@ -11,6 +11,7 @@
  *   ring.c      a member in the ring: views, flushes, one op after the other
  *   path.c      the data path: transfer by transfer, by messages
  *   plans.c     the plans that are executed
+ *   run.h       an op that is executed
  *   joiner.c    copying the state
  *   oracle.c    the invariants
  *   measure.c   the measurements of a run
@@ -25,10 +26,10 @@
 #define SIMCLUSTER_RING_SIMCLUSTER_H
 
 #include "plans.h"
+#include "run.h"
 #include "simcluster/common/lives.h"
 #include "simcluster/common/member_machine.h"
 
-#include <base/mix.h>
 #include <gradwire/event.h>
 #include <ring/op_table.h>
 #include <ring/state_validity.h>
@@ -44,10 +45,7 @@ enum {
     NODES_MOST = CONTROLLERS_MOST + 1 + MEMBERS_MOST,
     OPS_MOST = 1024,
     COMPLETIONS_LEAST = 64, /* room of an op, for all members */
-    PLANS_MOST = 4096,
-    /* Of a member, as sender or as receiver. A recovery has at most two of
-     * each chunk. */
-    TRANSFERS_MOST = 2 * GW__REPORT_CHUNKS_MAX
+    PLANS_MOST = 4096
 };
 
 /* ---- the cluster ---- */
@@ -245,75 +243,6 @@ static inline uint64_t simcluster_draw(struct simcluster *w, uint64_t least,
 {
     return chance_draw(&w->chance, least, most);
 }
-
-/* ---- values: a count per node and a sum of hashes ---- */
-
-/* How often each node is in the value: 0 to 3, which means three or more; as
- * two bits, in two sets. */
-struct amount {
-    struct gw_nodes low, high;
-    uint64_t sum; /* of a number per node, which depends on op and chunk */
-};
-
-static inline unsigned times_in(const struct amount *amount, unsigned node)
-{
-    return gw__nodes_has(&amount->low, node) +
-           2U * gw__nodes_has(&amount->high, node);
-}
-
-/* The number of a node in its input. */
-static inline uint64_t value_number(unsigned node, uint64_t op, unsigned chunk)
-{
-    return gw__mix_words(4, op << 16 | node, chunk);
-}
-
-/* ---- path.c: an op executed by its plan ---- */
-
-/* A transfer of this node, as sender or as receiver. */
-struct sending {
-    uint16_t to; /* a node */
-    uint16_t chunk, step, turn;
-    uint16_t received; /* transfers of the chunk that must come before it */
-    uint16_t next;     /* of the same chunk, as in struct chain */
-    bool captured;
-    struct gw_nodes set; /* at the time of sending */
-    struct amount value;
-    uint64_t again_ns;
-};
-
-struct receiving {
-    uint16_t from;
-    uint16_t chunk, step, turn;
-    uint16_t received, sent; /* transfers of the chunk that come before it */
-    uint16_t next;           /* as in struct sending */
-    bool adds, applied;
-};
-
-/* The sends or the receives of a chunk, in order: the first and the last one,
- * as an index plus 1; 0: none. */
-struct chain {
-    uint16_t first, last;
-};
-
-struct run {
-    bool used;
-    uint64_t op, ring_epoch;
-    unsigned chunks;
-    unsigned send_count, receive_count;
-    /* Only these chunks, end exclusive, may have sends that are ready. */
-    unsigned ready_first, ready_end;
-    unsigned unacked_count;
-    uint64_t due_ns; /* of the next repetition; UINT64_MAX: none */
-    struct sending sends[TRANSFERS_MOST];
-    struct receiving receives[TRANSFERS_MOST];
-    /* Sends that were sent and are not acknowledged yet. */
-    uint16_t unacked[TRANSFERS_MOST];
-    struct amount values[GW__REPORT_CHUNKS_MAX]; /* [chunk] */
-    /* [chunk]: the transfers received and sent so far */
-    uint16_t received[GW__REPORT_CHUNKS_MAX], sent[GW__REPORT_CHUNKS_MAX];
-    struct chain send_chains[GW__REPORT_CHUNKS_MAX],
-        receive_chains[GW__REPORT_CHUNKS_MAX]; /* [chunk] */
-};
 
 /* ---- joiner.c ---- */
 

@@ -69,11 +69,11 @@ void gw__nodes_text(const struct gw_nodes *set, char *out, size_t room)
 /* ---- as a word ----
  *
  *   0 | one bit per node, 0 to 62
- *   10 | 8 zeros | three runs: 9 bits first, 9 bits length; 0: no run
+ *   10 | 2 zeros | three runs: 10 bits first, 10 bits length; 0: no run
  *   11 | hash
  */
 
-enum { PACKED_RUNS = 3, RUN_BITS = 9, RUN_MASK = (1 << RUN_BITS) - 1 };
+enum { PACKED_RUNS = 3, RUN_BITS = 10, RUN_MASK = (1 << RUN_BITS) - 1 };
 #define PACKED_AS_RUNS ((uint64_t)2 << 62)
 #define PACKED_AS_HASH ((uint64_t)3 << 62)
 _Static_assert(GW_NODES_MAX < 1 << RUN_BITS, "a length needs RUN_BITS");

@@ -188,8 +188,10 @@ static void confirm_if_silent(struct gw__service *s, unsigned node)
 /* If a process can be looked at, the look decides. */
 void gw__service_suspect(struct gw__service *s)
 {
-    for (unsigned node = 0; is_established_leader(s) && node < GW__NODES_MAX;
-         node++) {
+    const struct gw_nodes *known = &s->registry.known;
+    for (unsigned node = gw__nodes_next(known, 0);
+         node < GW__NODES_MAX && is_established_leader(s);
+         node = gw__nodes_next(known, node + 1)) {
         const struct gw__member_observation *w = &s->observed[node];
         bool is_observed = !gw__id_is_none(w->incarnation);
         if (node != s->self.node &&

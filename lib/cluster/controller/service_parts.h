@@ -75,7 +75,9 @@ struct gw__service {
     uint64_t flush_epoch;
     uint64_t flush_ns; /* time at which it opened */
 
-    uint64_t hellos, leases; /* received and granted, in total */
+    uint64_t hellos, leases;   /* received and granted, in total */
+    unsigned requester_count;  /* entries that were ever used */
+    struct gw_nodes contacted; /* nodes that ever sent HELLO */
     struct gw__requester requesters[GW__REQUESTERS_MAX];
     struct contact contacts[GW__NODES_MAX];
     struct gw__health health;

@@ -22,7 +22,7 @@ static void reply(struct gw__service *s, unsigned node,
 static struct gw__requester *find_requester(struct gw__service *s,
                                             struct gw__id client)
 {
-    for (unsigned i = 0; i < GW__REQUESTERS_MAX; i++)
+    for (unsigned i = 0; i < s->requester_count; i++)
         if (gw__id_equal(s->requesters[i].client, client))
             return &s->requesters[i];
     return NULL;
@@ -74,7 +74,7 @@ void gw__service_enter(struct gw__service *s)
     s->clock_ns = s->now_ns;
     s->clock_ms = s->registry.time_ms;
     s->entered_ns = s->deadline_ns = 0;
-    for (unsigned i = 0; i < GW__REQUESTERS_MAX; i++)
+    for (unsigned i = 0; i < s->requester_count; i++)
         s->requesters[i].proposed_ns = 0;
 }
 
@@ -100,10 +100,13 @@ static struct gw__requester *requester_for(struct gw__service *s,
     if (requester)
         return requester;
     requester = &s->requesters[0];
-    for (unsigned i = 1; i < GW__REQUESTERS_MAX; i++)
+    for (unsigned i = 1; i < s->requester_count; i++)
         if (s->requesters[i].requested_ns < requester->requested_ns)
             requester = &s->requesters[i];
-    return requester;
+    bool is_free = s->requester_count > 0 && requester->requested_ns == 0;
+    return is_free || s->requester_count == GW__REQUESTERS_MAX
+               ? requester
+               : &s->requesters[s->requester_count++];
 }
 
 static void accept_command(struct gw__service *s, unsigned from,

@@ -76,6 +76,7 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
     if (gw__hello_decode(input->data, input->bytes, &hello, &why) ||
         hello.incarnation.low != input->incarnation)
         return;
+    gw__nodes_add(&s->contacted, node);
     s->contacts[node].incarnation = hello.incarnation;
     s->contacts[node].hello_ns = s->now_ns;
     s->hellos++;
@@ -116,7 +117,9 @@ static void push_update(struct gw__service *s, bool decided)
     struct gw__membership_update update;
     gw__membership_update_make(&s->registry, s->self.node, gw__service_leads(s),
                                &update);
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+    const struct gw_nodes nodes = gw__nodes_or(s->registry.known, s->contacted);
+    for (unsigned node = gw__nodes_next(&nodes, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&nodes, node + 1)) {
         if (!wants_update(s, node))
             continue;
         send_update(s, &update, node);

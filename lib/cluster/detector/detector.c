@@ -4,6 +4,7 @@
  */
 #include "detector_parts.h"
 
+#include <stddef.h>
 #include <string.h>
 
 const struct gw__detector_config gw__detector_defaults = {
@@ -26,6 +27,12 @@ find_member(const struct gw__detector *d, unsigned node, uint64_t incarnation)
     return &d->view.ring[rank];
 }
 
+void gw__detector_clear(struct gw__detector *d)
+{
+    memset(d, 0, offsetof(struct gw__detector, view));
+    gw__view_clear(&d->view);
+}
+
 void gw__detector_start(struct gw__detector *d,
                         const struct gw__detector_config *config, unsigned node,
                         uint64_t incarnation, uint64_t now_ns)
@@ -35,6 +42,8 @@ void gw__detector_start(struct gw__detector *d,
     d->incarnation = incarnation;
     d->rank = -1;
     d->due_ns = now_ns + d->config.beat_ns;
+    d->known[d->self] = (struct gw__known){.changed_ns = 0};
+    gw__nodes_add(&d->known_nodes, d->self);
 }
 
 /* ---- views ---- */
@@ -53,10 +62,8 @@ static struct gw_nodes nodes_of(const struct gw__view *view,
  * again. */
 static void reset_reports(struct gw__detector *d, uint64_t now_ns)
 {
-    struct gw__known self = d->known[d->self];
-    memset(d->known, 0, sizeof d->known);
-    self.changed_ns = now_ns;
-    d->known[d->self] = self;
+    d->known_nodes = gw__nodes_only(d->self);
+    d->known[d->self].changed_ns = now_ns;
     d->reported = (struct gw__stall_diagnosis){.lag = GW__LAG_NONE};
     d->receivers = (struct gw_nodes){{0}};
 }
@@ -113,6 +120,8 @@ void gw__detector_set_progress(struct gw__detector *d,
                                uint64_t now_ns)
 {
     struct gw__known *self = &d->known[d->self];
+    if (!gw__nodes_has(&d->known_nodes, d->self))
+        return; /* not started */
     uint64_t stamp = self->report.stamp;
     if (stamp > 0 && is_same_progress(report, &self->report))
         return;
@@ -131,8 +140,10 @@ void gw__detector_beat(struct gw__detector *d, const struct gw__input *input)
 void gw__detector_died(struct gw__detector *d, unsigned node,
                        uint64_t incarnation)
 {
-    if (node < GW__NODES_MAX)
+    if (node < GW__NODES_MAX) {
         d->ended[node] = incarnation;
+        gw__nodes_add(&d->ended_nodes, node);
+    }
     gw__suspect_certain(d);
 }
 
@@ -148,7 +159,9 @@ static void check_for_stall(struct gw__detector *d, uint64_t now_ns)
         self->report.phase == GW__COMPUTE ||
         now_ns - self->changed_ns < d->config.stall_ns)
         return;
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+    memset(reports, 0, sizeof reports);
+    for (unsigned i = gw__nodes_next(&d->known_nodes, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(&d->known_nodes, i + 1))
         reports[i] = d->known[i].report;
     struct gw_nodes dead = gw__suspect_dead(d);
     struct gw__stall_diagnosis found =

@@ -76,6 +76,8 @@ struct gw__detector;
 
 /* Starts as this node and incarnation. Before, in zeroed memory, there is no
  * view and no suspicion. */
+/* As if zeroed: before the start. */
+void gw__detector_clear(struct gw__detector *d);
 void gw__detector_start(struct gw__detector *d,
                         const struct gw__detector_config *config, unsigned node,
                         uint64_t incarnation, uint64_t now_ns);

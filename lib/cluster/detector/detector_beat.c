@@ -13,6 +13,7 @@ enum { PROGRESS_REPORT_BYTES = 29 };
 
 void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
 {
+    static const struct gw__progress_report none;
     uint8_t out[16 + GW__BEAT_REPORTS_MAX * PROGRESS_REPORT_BYTES];
     struct gw__writer w = gw__writer_on(out, sizeof out);
     unsigned ring = d->view.ring_count;
@@ -29,7 +30,9 @@ void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
             d->gossip_next++;
         unsigned node = d->view.ring[d->gossip_next++ % ring].node;
         gw__put_node(&w, node);
-        gw__put_progress_report(&w, &d->known[node].report);
+        const struct gw__progress_report *report =
+            gw__detector_progress(d, node);
+        gw__put_progress_report(&w, report ? report : &none);
     }
     for (unsigned node = gw__nodes_next(&d->receivers, 0); node < GW__NODES_MAX;
          node = gw__nodes_next(&d->receivers, node + 1))
@@ -42,8 +45,10 @@ static void apply_report(struct gw__detector *d, unsigned node,
                          uint64_t now_ns)
 {
     struct gw__known *known = &d->known[node];
-    if (node == d->self || report->stamp <= known->report.stamp)
+    const struct gw__progress_report *last = gw__detector_progress(d, node);
+    if (node == d->self || report->stamp <= (last ? last->stamp : 0))
         return;
+    gw__nodes_add(&d->known_nodes, node);
     known->report = *report;
     known->changed_ns = now_ns;
 }

@@ -37,17 +37,28 @@ struct gw__detector {
     uint64_t due_ns;  /* of the tick */
     uint64_t late_ns; /* how late it fired last, if that counts as late */
     struct gw__health health;
-    struct gw__view view;
     int rank;                  /* in the view; -1: not in the ring */
     struct gw_nodes receivers; /* nodes that receive our beats */
     unsigned observed_count;
     struct gw__observed observed[GW__OBSERVED_MAX];
-    struct gw__known known[GW__NODES_MAX];
-    unsigned gossip_next; /* the rank whose progress is sent next */
+    struct gw_nodes known_nodes; /* nodes whose state in `known` is valid */
+    unsigned gossip_next;        /* the rank whose progress is sent next */
     struct gw__stall_diagnosis reported; /* the last report, and its time */
     uint64_t reported_ns;
+    struct gw_nodes ended_nodes; /* in `ended` */
+
+    /* From here on lists, of which only parts are valid. */
+    struct gw__view view;
+    struct gw__known known[GW__NODES_MAX];
     uint64_t ended[GW__NODES_MAX]; /* incarnation that has certainly ended */
 };
+
+/* The last progress report of a node; NULL: none. */
+static inline const struct gw__progress_report *
+gw__detector_progress(const struct gw__detector *d, unsigned node)
+{
+    return gw__nodes_has(&d->known_nodes, node) ? &d->known[node].report : NULL;
+}
 
 /* A new ring. `before` are the `count` members that were watched in the old
  * one. */

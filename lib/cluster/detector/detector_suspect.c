@@ -169,7 +169,7 @@ void gw__detector_sight(struct gw__detector *d, const struct gw__input *input)
 static bool process_has_ended(const struct gw__detector *d,
                               const struct gw__ring_member *m)
 {
-    return m->node != d->self && d->ended[m->node] != 0 &&
+    return m->node != d->self && gw__nodes_has(&d->ended_nodes, m->node) &&
            d->ended[m->node] == m->incarnation.low;
 }
 

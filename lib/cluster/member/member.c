@@ -305,7 +305,9 @@ static void step_member(void *state, const struct gw__input *input,
 static void clear_member(void *state)
 {
     struct gw__member_core *m = state;
-    memset(m, 0, offsetof(struct gw__member_core, client));
+    memset(m, 0, offsetof(struct gw__member_core, detector));
+    gw__detector_clear(&m->detector);
+    gw__view_clear(&m->view);
     memset(&m->client, 0, offsetof(struct gw__client_state, queue));
     gw__membership_update_clear(&m->update);
 }

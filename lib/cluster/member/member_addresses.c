@@ -31,7 +31,8 @@ static bool knows(const struct gw__member_core *m,
                   const struct gw__ring_member *peer)
 {
     const struct gw__peer_address *address = &m->addresses[peer->node];
-    return address->ring_epoch == m->address_epoch &&
+    return gw__nodes_has(&m->address_nodes, peer->node) &&
+           address->ring_epoch == m->address_epoch &&
            gw__id_equal(address->incarnation, peer->incarnation);
 }
 
@@ -101,6 +102,9 @@ static void keep_address(struct gw__member_core *m, unsigned node,
                          struct gw__reader *r)
 {
     struct gw__peer_address *address = &m->addresses[node];
+    if (!gw__nodes_has(&m->address_nodes, node))
+        *address = (struct gw__peer_address){.bytes = 0};
+    gw__nodes_add(&m->address_nodes, node);
     bool known = address->ring_epoch == head->ring_epoch &&
                  gw__id_equal(address->incarnation, head->incarnation);
     address->knows_ours = (known && address->knows_ours) || head->knows_ours;
@@ -120,7 +124,8 @@ void gw__addresses_message(struct gw__member_core *m,
     head.knows_ours = gw__get_bool(&r);
     head.incarnation = gw__get_id(&r);
     if (r.bad || r.left > GW__BLOB_MAX || input->from >= GW__NODES_MAX ||
-        head.ring_epoch < m->addresses[input->from].ring_epoch)
+        (gw__nodes_has(&m->address_nodes, input->from) &&
+         head.ring_epoch < m->addresses[input->from].ring_epoch))
         return;
     keep_address(m, input->from, &head, &r);
     int rank = gw__view_rank(&m->view, input->from);
@@ -176,6 +181,7 @@ void gw__ready_message(struct gw__member_core *m, const struct gw__input *input)
     if (!gw__reader_done(&r) || input->from >= GW__NODES_MAX)
         return;
     m->ready[input->from] = ready;
+    gw__nodes_add(&m->ready_nodes, input->from);
     gw__ready_check(m);
 }
 
@@ -183,7 +189,7 @@ static bool is_ready(const struct gw__member_core *m,
                      const struct gw__process *joiner)
 {
     const struct gw__ready *ready = &m->ready[joiner->node % GW__NODES_MAX];
-    return ready->received_ns &&
+    return gw_nodes_has(&m->ready_nodes, joiner->node) &&
            m->now_ns - ready->received_ns < READY_LASTS_NS &&
            gw__id_equal(ready->incarnation, joiner->incarnation);
 }

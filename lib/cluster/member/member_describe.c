@@ -87,12 +87,12 @@ static void describe_ring(const struct gw__member_core *m, uint64_t now_ns,
                      (unsigned long long)m->admit_op,
                      (unsigned long long)m->admit_ring_epoch,
                      m->admit_sent ? ", asked" : "");
-    for (unsigned n = 0; n < GW__NODES_MAX; n++)
-        if (m->ready[n].received_ns)
-            gw__describe(
-                out, "  node %u: last READY %s, op %llu\n", n,
-                gw__describe_since(m->ready[n].received_ns, now_ns, received),
-                (unsigned long long)m->ready[n].op);
+    for (unsigned n = gw__nodes_next(&m->ready_nodes, 0); n < GW__NODES_MAX;
+         n = gw__nodes_next(&m->ready_nodes, n + 1))
+        gw__describe(
+            out, "  node %u: last READY %s, op %llu\n", n,
+            gw__describe_since(m->ready[n].received_ns, now_ns, received),
+            (unsigned long long)m->ready[n].op);
 }
 
 void gw__member_describe(const void *state, uint64_t now_ns,

@@ -57,7 +57,7 @@ struct gw__peer_address {
 struct gw__ready {
     struct gw__id incarnation;
     uint64_t op;
-    uint64_t received_ns; /* 0: never */
+    uint64_t received_ns;
 };
 
 struct gw__member_core {
@@ -69,7 +69,6 @@ struct gw__member_core {
     uint64_t now_ns;
     const struct gw__actions *act; /* during a step */
 
-    struct gw__detector detector;
     uint64_t timer_ns;  /* the time that the timer is set to */
     uint64_t hello_ns;  /* time of the next one */
     uint64_t leader_ns; /* time of the leader's last message */
@@ -82,7 +81,6 @@ struct gw__member_core {
     bool has_own_update; /* it described this very process */
     /* accepts an update that is not newer, until the leader answers */
     bool requests_update;
-    struct gw__view view; /* the one that the application knows */
 
     /* The flush of this member, current or last. */
     uint64_t flush_epoch;
@@ -99,24 +97,28 @@ struct gw__member_core {
     struct gw__order admit_order;
     unsigned want_count;
     unsigned want_tags[GW__WANTS_MAX]; /* of the application */
-    struct gw_nodes suspected_nodes;   /* nodes that were ever suspected */
-    struct gw__member_suspicion suspicions[GW__NODES_MAX];
+    struct gw_nodes suspected_nodes;   /* nodes in `suspicions` */
 
     /* The exchange of addresses; `address_epoch` 0: not requested. */
     uint64_t address_epoch;
     bool has_all_addresses;
     uint64_t address_retry_ns; /* time of the next repetition; 0: not needed */
     size_t address_bytes;
-    uint8_t address[GW__BLOB_MAX];
-    struct gw__peer_address addresses[GW__NODES_MAX];
+    struct gw_nodes address_nodes; /* nodes in `addresses` */
 
     bool is_ready;
     uint64_t ready_op;
-    struct gw__ready ready[GW__NODES_MAX];
+    struct gw_nodes ready_nodes; /* nodes in `ready` */
     struct gw_nodes ready_notified;
 
     /* From here on lists, whose lengths are in other fields: clear_member in
      * member.c. */
+    struct gw__detector detector;
+    struct gw__view view; /* the one that the application knows */
+    struct gw__member_suspicion suspicions[GW__NODES_MAX];
+    struct gw__peer_address addresses[GW__NODES_MAX];
+    struct gw__ready ready[GW__NODES_MAX];
+    uint8_t address[GW__BLOB_MAX]; /* `address_bytes` */
     struct gw__client_state client;
     struct gw__membership_update update;        /* the newest; index 0: none */
     struct gw__report reports[GW__NODES_MAX];   /* of the nodes in `have` */

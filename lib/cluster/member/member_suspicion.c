@@ -133,16 +133,25 @@ void gw__member_suspicion_forget(struct gw__member_core *m)
             (struct gw__id){0};
 }
 
+/* The entry of a node; it is new if there was none. */
+static struct gw__member_suspicion *suspicion_of(struct gw__member_core *m,
+                                                 unsigned node)
+{
+    if (!gw__nodes_has(&m->suspected_nodes, node))
+        m->suspicions[node] = (struct gw__member_suspicion){.ended = 0};
+    gw__nodes_add(&m->suspected_nodes, node);
+    return &m->suspicions[node];
+}
+
 void gw__member_suspicion_reset(struct gw__member_core *m,
                                 struct gw__process who)
 {
     if (who.node >= GW__NODES_MAX)
         return;
-    struct gw__member_suspicion *suspicion = &m->suspicions[who.node];
+    struct gw__member_suspicion *suspicion = suspicion_of(m, who.node);
     suspicion->reset = who.incarnation;
     suspicion->reset_ns = m->now_ns;
     suspicion->hidden = !m->act->inspect;
-    gw__nodes_add(&m->suspected_nodes, who.node);
     if (m->act->inspect)
         m->act->inspect(m->act->driver, who.node, who.incarnation.low);
 }
@@ -154,7 +163,8 @@ void gw__member_suspicion_sight(struct gw__member_core *m,
     if (input->from >= GW__NODES_MAX || input->bytes != sizeof sight)
         return;
     memcpy(&sight, input->data, sizeof sight);
-    m->suspicions[input->from].hidden = sight.state == GW__SIGHT_NONE;
+    if (gw__nodes_has(&m->suspected_nodes, input->from))
+        m->suspicions[input->from].hidden = sight.state == GW__SIGHT_NONE;
 }
 
 void gw__member_suspicion_ended(struct gw__member_core *m, unsigned node,
@@ -162,9 +172,9 @@ void gw__member_suspicion_ended(struct gw__member_core *m, unsigned node,
 {
     if (node >= GW__NODES_MAX)
         return;
-    m->suspicions[node].ended = incarnation;
-    m->suspicions[node].due_ns = 0;
-    gw__nodes_add(&m->suspected_nodes, node);
+    struct gw__member_suspicion *suspicion = suspicion_of(m, node);
+    suspicion->ended = incarnation;
+    suspicion->due_ns = 0;
 }
 
 void gw__member_suspicion_lost(struct gw__member_core *m,
@@ -172,7 +182,7 @@ void gw__member_suspicion_lost(struct gw__member_core *m,
 {
     if (who.node >= GW__NODES_MAX)
         return;
-    m->suspicions[who.node].lost = who.incarnation;
+    suspicion_of(m, who.node)->lost = who.incarnation;
     gw__member_suspicion_ended(m, who.node, who.incarnation.low);
 }
 
@@ -180,23 +190,25 @@ void gw__member_suspicion_lost(struct gw__member_core *m,
  * is the confirmation. */
 void gw__member_suspicion_answered(struct gw__member_core *m, unsigned node)
 {
-    m->suspicions[node].lost = (struct gw__id){0};
+    if (gw__nodes_has(&m->suspected_nodes, node))
+        m->suspicions[node].lost = (struct gw__id){0};
 }
 
 /* ---- findings of the detector ---- */
 
 static void suspect(struct gw__member_core *m, const struct gw__notice *notice)
 {
-    struct gw__member_suspicion *suspicion = &m->suspicions[notice->node];
     struct gw__notification notification = {.kind = GW__NOTIFY_SUSPECT,
                                             .node = notice->node,
                                             .certain = notice->certain,
                                             .silence_ns = notice->silence_ns};
-    if (notice->certain || gw__id_equal(suspicion->silent, notice->incarnation))
-        return; /* certain ends reach this machine too; or a repetition */
+    if (notice->certain)
+        return; /* certain ends reach this machine too */
+    struct gw__member_suspicion *suspicion = suspicion_of(m, notice->node);
+    if (gw__id_equal(suspicion->silent, notice->incarnation))
+        return; /* a repetition */
     suspicion->silent = notice->incarnation;
     suspicion->due_ns = 0;
-    gw__nodes_add(&m->suspected_nodes, notice->node);
     gw__member_notify(m, &notification);
 }
 
@@ -212,7 +224,8 @@ void gw__member_suspicion_notice(void *member, const struct gw__notice *notice)
         suspect(m, notice);
         return;
     case GW__NOTICE_TRUST:
-        m->suspicions[notice->node].silent = (struct gw__id){0};
+        if (gw__nodes_has(&m->suspected_nodes, notice->node))
+            m->suspicions[notice->node].silent = (struct gw__id){0};
         notification.kind = GW__NOTIFY_TRUST;
         break;
     case GW__NOTICE_STUCK:

@@ -114,7 +114,7 @@ void gw__want_next(struct gw__member_core *m)
     struct gw__command command;
     if (m->client.count > 0 || !wants(m))
         return;
-    memset(&command, 0, sizeof command);
+    gw__command_clear(&command);
     unsigned tag = next_of(m, &command);
     if (tag)
         (void)gw__client_submit(&m->client, &command, tag, m->now_ns, m->act);

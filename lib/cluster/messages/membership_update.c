@@ -94,7 +94,7 @@ void gw__membership_update_clear(struct gw__membership_update *update)
 {
     update->index = update->time_ms = 0;
     update->leader = update->flushing = false;
-    memset(&update->view, 0, sizeof update->view);
+    gw__view_clear(&update->view);
     update->flush_epoch = 0;
     update->reported = (struct gw_nodes){{0}};
     update->decision_count = update->joiner_count = 0;

@@ -5,6 +5,9 @@
  */
 #include "command.h"
 
+#include <stddef.h>
+#include <string.h>
+
 enum { MAGIC = 'G' | 'R' << 8, VERSION = 6 };
 
 static const char *const names[GW__COMMAND_KINDS] = {
@@ -12,6 +15,13 @@ static const char *const names[GW__COMMAND_KINDS] = {
     GW__COMMANDS(X)
 #undef X
 };
+
+/* The report is larger than all others but the lists of ADMIT. */
+void gw__command_clear(struct gw__command *command)
+{
+    memset(command, 0,
+           offsetof(struct gw__command, flush) + sizeof command->flush);
+}
 
 const char *gw__command_name(enum gw__command_kind kind)
 {
@@ -253,7 +263,7 @@ enum gw_err gw__command_decode(const void *data, size_t bytes,
                                struct gw_error *why)
 {
     struct gw__reader r = gw__reader_on(data, bytes);
-    *command = (struct gw__command){.kind = GW__CMD_REGISTER};
+    gw__command_clear(command);
     if (!get_head(&r, bytes, command))
         return gw_fail(why, GW_EDATA, "the command is not of version %d",
                        VERSION);

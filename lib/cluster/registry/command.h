@@ -157,6 +157,8 @@ enum {
     GW__ANSWER_BYTES_MAX = 384
 };
 
+/* As if zeroed, without the entries of lists. */
+void gw__command_clear(struct gw__command *command);
 const char *gw__command_name(enum gw__command_kind kind);
 /* Returns the bytes used; 0 if they do not fit `room`. */
 size_t gw__command_encode(const struct gw__command *command, void *out,

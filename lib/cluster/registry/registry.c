@@ -71,10 +71,10 @@ const char *gw__member_state_name(enum gw__member_state state)
 void gw__registry_init(struct gw__registry *registry)
 {
     registry->index = registry->time_ms = 0;
-    memset(&registry->view, 0, sizeof registry->view);
+    gw__view_clear(&registry->view);
     memset(registry->members, 0, sizeof registry->members);
     registry->known = registry->linked = (struct gw_nodes){{0}};
-    memset(&registry->flush, 0, offsetof(struct gw__flush, reports));
+    memset(&registry->flush, 0, offsetof(struct gw__flush, before));
     registry->decision_count = registry->client_count = 0;
     gw__routes_init(&registry->routes);
 }

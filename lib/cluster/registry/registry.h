@@ -167,7 +167,7 @@ struct gw__client {
     uint8_t answer[GW__ANSWER_BYTES_MAX];
 };
 
-/* Some 3 MB, most of it for links and only touched for links with profiles; its
+/* Some 9 MB, most of it for links and only touched for links with profiles; its
  * owner allocates it once. Any code may read it, but only
  * gw__registry_apply and gw__registry_restore may change it. */
 struct gw__registry {

@@ -128,7 +128,8 @@ void gw__flush_begin(struct gw__registry *r)
     r->flush.open = true;
     r->flush.since_epoch = r->view.epoch;
     r->flush.before_count = r->view.ring_count;
-    memcpy(r->flush.before, r->view.ring, sizeof r->flush.before);
+    memcpy(r->flush.before, r->view.ring,
+           r->view.ring_count * sizeof *r->view.ring);
 }
 
 enum gw_err gw__apply_report(struct gw__registry *r,

@@ -220,7 +220,7 @@ enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
         return gw__refuse(
             answer, GW_EINVAL,
             "%u more members do not fit into a ring of %u: the limit is %d, "
-            "because a member's memory grows with the square of the ring",
+            "because the list of members is one message",
             c->admit.count, r->view.ring_count, GW_RING_MEMBERS_MAX);
     if (c->admit.count == 0 && gw__view_in_order(&r->view, &c->admit.order))
         return gw__refuse(

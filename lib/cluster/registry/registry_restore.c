@@ -12,8 +12,6 @@
 static void get_member(struct gw__reader *r, struct gw__member *m)
 {
     m->state = (enum gw__member_state)gw__get_u8_below(r, GW__MEMBER_STATES);
-    if (m->state == GW__NO_MEMBER)
-        return;
     m->role = (enum gw__role)gw__get_u8_below(r, GW__ROLES);
     m->ring = gw__get_bool(r);
     m->incarnation = gw__get_id(r);
@@ -21,6 +19,7 @@ static void get_member(struct gw__reader *r, struct gw__member *m)
     m->suspected_by = gw__get_process(r);
     m->suspected_ms = gw__get_u64(r);
     gw__reader_demand(r, m->suspected_by.node < GW__NODES_MAX);
+    gw__reader_demand(r, m->state != GW__NO_MEMBER);
     gw__reader_demand(r, !gw__id_is_none(m->incarnation));
 }
 
@@ -117,15 +116,14 @@ static void get_registry(struct gw__reader *r, struct gw__registry *registry)
 {
     char magic[4];
     gw__get_bytes(r, magic, sizeof magic);
-    gw__reader_demand(r, memcmp(magic, "GWR5", sizeof magic) == 0);
+    gw__reader_demand(r, memcmp(magic, "GWR6", sizeof magic) == 0);
     registry->index = gw__get_u64(r);
     registry->time_ms = gw__get_u64(r);
     gw__get_view(r, &registry->view);
-    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+    registry->known = gw__get_nodes(r);
+    for (unsigned i = gw__nodes_next(&registry->known, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(&registry->known, i + 1))
         get_member(r, &registry->members[i]);
-        if (registry->members[i].state != GW__NO_MEMBER)
-            gw__nodes_add(&registry->known, i);
-    }
     get_flush(r, &registry->flush);
     get_decisions(r, registry);
     gw__get_routes(r, &registry->routes);

@@ -11,8 +11,6 @@
 static void put_member(struct gw__writer *w, const struct gw__member *m)
 {
     gw__put_u8(w, m->state);
-    if (m->state == GW__NO_MEMBER)
-        return;
     gw__put_u8(w, m->role);
     gw__put_u8(w, m->ring);
     gw__put_id(w, m->incarnation);
@@ -86,11 +84,13 @@ static void put_clients(struct gw__writer *w, const struct gw__registry *r)
 
 static void put_registry(struct gw__writer *w, const struct gw__registry *r)
 {
-    gw__put_bytes(w, "GWR5", 4);
+    gw__put_bytes(w, "GWR6", 4);
     gw__put_u64(w, r->index);
     gw__put_u64(w, r->time_ms);
     gw__put_view(w, &r->view);
-    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+    gw__put_nodes(w, &r->known);
+    for (unsigned i = gw__nodes_next(&r->known, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(&r->known, i + 1))
         put_member(w, &r->members[i]);
     put_flush(w, &r->flush);
     put_decisions(w, r);

@@ -17,12 +17,15 @@
 
 #include <base/machine.h>
 
-/* A ring has a chunk per member; other plans may have any number of chunks. */
+/* A ring of up to 256 members has a chunk per member; other plans may have any
+ * number of chunks (ring/plans/chosen_plans.h). */
 enum {
     GW__REPORT_OPS_MAX = 2,
-    GW__REPORT_CHUNKS_MAX = GW_RING_MEMBERS_MAX,
+    GW__REPORT_CHUNKS_MAX = 256,
     GW__HOLDINGS_BYTES_MAX = 240
 };
+_Static_assert(GW__HOLDINGS_BYTES_MAX >= 3 + GW_NODES_MAX / 8,
+               "final copies of any set must fit");
 
 /* The best partial sum of a chunk. An empty set means none: there is only the
  * sender's own input, or not even that yet. */

@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <string.h>
 
+void gw__view_clear(struct gw__view *view)
+{
+    memset(view, 0, offsetof(struct gw__view, ring));
+}
+
 void gw__view_copy(struct gw__view *to, const struct gw__view *from)
 {
     memcpy(to, from,

@@ -36,6 +36,8 @@ struct gw__view {
     struct gw__ring_member ring[GW__NODES_MAX];
 };
 
+/* As if zeroed, without the entries of `ring`. */
+void gw__view_clear(struct gw__view *view);
 /* Copies only the members that there are. */
 void gw__view_copy(struct gw__view *to, const struct gw__view *from);
 /* The rank of a node, or -1. */

@@ -12,13 +12,13 @@
 extern "C" {
 #endif
 
-/* A ring has a chunk per member, and each chunk has a set of contributors. So
- * the memory of a member grows with the square of the ring: 256 members take
- * some 16 MiB beyond their buffers. The other numbers are for controllers and
- * for processes that replace dead ones. */
+/* Controllers send each member the whole list of members, in one message, when
+ * it changes, and a set has a bit per node: these two bound the numbers. Nodes
+ * beyond the members are for controllers and for processes that replace dead
+ * ones. */
 enum {
-    GW_NODES_MAX = 320,
-    GW_RING_MEMBERS_MAX = 256 /* of one ring */
+    GW_NODES_MAX = 576,
+    GW_RING_MEMBERS_MAX = 512 /* of one ring */
 };
 
 /* Bit n % 64 of word n / 64: node n is in the set. */

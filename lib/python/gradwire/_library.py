@@ -65,12 +65,12 @@ gw_ring_config node:unsigned endpoint:text token:u64 process:u64
     run_algos:pointer run_algo_count:unsigned context:pointer state:pointer
     state_bytes:size apply:pointer on_status:pointer
 gw_ring_turn op:u64 epoch:u64 initial_count:unsigned
-    initial_members:unsigned[320] place:unsigned
+    initial_members:unsigned[576] place:unsigned
 gw_ring_call in:pointer out:pointer count:size type:int op:int tag:unsigned
-gw_nodes words:u64[5]
+gw_nodes words:u64[9]
 gw_ring_result op:u64 epoch:u64 tag:unsigned data:pointer count:size type:int
     redop:int contributors:gw_nodes initial_count:unsigned
-    initial_members:unsigned[320]
+    initial_members:unsigned[576]
 gw_ring_progress step:u64 data_epoch:u64 loss:f64 samples_lost:u64
     samples_doubled:u64 done:bool
 gw_shards count:u32 done:u32 epoch:u64 lost:u64 doubled:u64 first:u32
@@ -79,7 +79,7 @@ gw_ring_times frozen_ns:u64 decided_ns:u64 reconnected_ns:u64 resumed_ns:u64
 gw_ring_chunks epoch:u64 op:u64 spread:unsigned redone:unsigned kept:unsigned
     fresh:unsigned
 gw_ring_status node:unsigned member:bool parked:bool gone:bool epoch:u64
-    ring_epoch:u64 size:unsigned rank:int nodes:unsigned[320] op:u64 phase:text
+    ring_epoch:u64 size:unsigned rank:int nodes:unsigned[576] op:u64 phase:text
     waits_for:int ops_done:u64 ops_forward:u64 ops_exclude:u64
     chunks_spread:u64 chunks_kept:u64 chunks_fresh:u64 chunks_redone:u64
     chunks:gw_ring_chunks[8] recoveries:u64 last:gw_ring_times lost:u64

@@ -131,17 +131,27 @@ const struct gw_plan *gw__chosen_plan(struct gw__chosen_plans *chosen,
     return chosen->plans[members];
 }
 
+bool gw__chosen_trees(const struct gw__chosen_plans *chosen, unsigned members)
+{
+    unsigned ring_most = chosen ? chosen->ring_most : 0;
+    return members > (ring_most ? ring_most : GW__RING_PLAN_MOST);
+}
+
 unsigned gw__chosen_chunks(struct gw__chosen_plans *chosen, unsigned members)
 {
     const struct gw_plan *plan = gw__chosen_plan(chosen, members);
-    return plan ? plan->chunks : members;
+    if (plan)
+        return plan->chunks;
+    return gw__chosen_trees(chosen, members) ? GW__TREE_CHUNKS : members;
 }
 
 uint32_t gw__chosen_event_chunk(struct gw__chosen_plans *chosen,
                                 unsigned members)
 {
-    if (chosen->algo_count == 0)
-        return GW_NONE;
     const struct gw_plan *plan = gw__chosen_plan(chosen, members);
-    return plan ? plan->chunks : 0;
+    if (plan)
+        return plan->chunks;
+    if (gw__chosen_trees(chosen, members))
+        return GW__TREE_CHUNKS;
+    return chosen->algo_count == 0 ? GW_NONE : 0;
 }

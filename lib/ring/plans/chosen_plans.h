@@ -22,6 +22,11 @@
  *   - no more chunks than a report has room for
  *
  * gw_ring_run needs neither: it repeats an op as a whole.
+ *
+ * The built-in plan of an op that began with up to GW__RING_PLAN_MOST members
+ * is a ring with a chunk per member. Beyond that its 2(p-1) steps take longer
+ * than they save, and its p^2 chunks more memory: the plan is trees of
+ * GW__TREE_CHUNKS chunks (recover_tree.c).
  */
 #ifndef GW__RING_CHOSEN_PLANS_H
 #define GW__RING_CHOSEN_PLANS_H
@@ -29,7 +34,10 @@
 #include <base/machine.h>
 #include <gradwire/plan.h>
 
+enum { GW__RING_PLAN_MOST = 256, GW__TREE_CHUNKS = 16 };
+
 struct gw__chosen_plans {
+    unsigned ring_most; /* instead of GW__RING_PLAN_MOST, for tests; or 0 */
     const struct gw_algo *const *algos; /* not owned */
     unsigned algo_count;                /* 0: always the built-in plan */
     enum gw_collective collective;
@@ -52,6 +60,8 @@ void gw__chosen_plans_fini(struct gw__chosen_plans *chosen);
  * one. `chosen` may be NULL. */
 const struct gw_plan *gw__chosen_plan(struct gw__chosen_plans *chosen,
                                       unsigned members);
+/* Is the built-in plan of an op that begins with so many members trees? */
+bool gw__chosen_trees(const struct gw__chosen_plans *chosen, unsigned members);
 /* The number of chunks of an op that begins with so many members. */
 unsigned gw__chosen_chunks(struct gw__chosen_plans *chosen, unsigned members);
 /* The `chunk` of GW_EV_EPOCH (gradwire/event.h). */

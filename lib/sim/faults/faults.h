@@ -64,7 +64,7 @@ enum gw__fault_kind {
 
 enum {
     GW__FAULTS_MAX = 256,        /* in one schedule */
-    GW__FAULT_TEXT_MAX = 2048,   /* bytes of a line */
+    GW__FAULT_TEXT_MAX = 4096,   /* bytes of a line */
     GW__CRASH_AFTER_MAX = 10000, /* actions */
     GW__FAULT_OP_MAX = 1000000000,
     GW__AT_ONCE = UINT16_MAX /* `after` of a crash outside a step */
