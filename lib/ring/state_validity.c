@@ -102,6 +102,17 @@ static struct gw_nodes earlier_members(const struct gw__view *view, uint64_t op)
     return nodes;
 }
 
+/* Is there such a member that is not in `except`? */
+static bool has_earlier(const struct gw__view *view, uint64_t op,
+                        const struct gw_nodes *except)
+{
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (view->ring[i].from_op < op &&
+            !gw__nodes_has(except, view->ring[i].node))
+            return true;
+    return false;
+}
+
 static struct gw_nodes others(const struct gw__view *view,
                               struct gw__process self)
 {
@@ -132,9 +143,8 @@ gw__state_validity_status(const struct gw__state_validity *validity,
         return validity->copied && validity->copy.ops > 0
                    ? GW__STATE_VALIDITY_LOST
                    : GW__STATE_VALIDITY_CONFIRMED;
-    struct gw_nodes earlier = earlier_members(view, from_op);
     if (validity->copied && validity->copy.ops == from_op &&
-        gw__nodes_within(earlier, validity->same))
+        !has_earlier(view, from_op, &validity->same))
         return GW__STATE_VALIDITY_CONFIRMED;
     if (gw__state_validity_is_empty(validity, view, self) &&
         gw__nodes_is_empty(not_empty(validity, view, self)))
@@ -165,8 +175,9 @@ bool gw__state_validity_is_empty(const struct gw__state_validity *validity,
                                  const struct gw__view *view,
                                  struct gw__process self)
 {
+    static const struct gw_nodes none;
     uint64_t from_op;
     return first_op(view, self, &from_op) && from_op > 0 &&
-           gw__nodes_is_empty(earlier_members(view, from_op)) &&
-           !(validity->copied && validity->copy.ops == from_op);
+           !(validity->copied && validity->copy.ops == from_op) &&
+           !has_earlier(view, from_op, &none);
 }

@@ -125,7 +125,7 @@ setup_file() {
     [ "$(grep -c '"kind":"vote"' <<<"$output")" -ge 4 ]
     awk -F'[:,}]' '/"kind":"commit"/ { seen++; if ($10 != ++entry[$6]) exit 1 }
         END { exit seen == 0 }' <<<"$output"
-    [[ $output == *'"kind":"commit","rank":31'[789]* ]]
+    [[ $output == *'"kind":"commit","rank":57'[345]* ]]
 }
 
 @test "sim: a ring of 72 members survives all kinds of faults" {

@@ -17,7 +17,7 @@
 
 #include <base/mix.h>
 
-enum { PULL_NS = 8000000 };
+enum { PULL_NS = 8000000, PULL_ALL = 8, PULL_MOST = 32 };
 
 struct pull {
     uint8_t kind, zero[7];
@@ -207,13 +207,32 @@ void joiner_update(struct sim_node *node)
 
 /* ---- requesting the state ---- */
 
+/* In a small ring, pulls from all other members. In a large one from a few in
+ * turn, first those whose answer is needed. */
 static void pull(struct sim_node *node)
 {
     const struct pull pull = {.kind = SIM_NODE_PULL, .next = node->state.next};
     const struct gw__view *view = ring_of(node);
-    for (unsigned i = 0; i < view->ring_count; i++)
-        if (view->ring[i].node != node->node)
-            sim_node_send(node, view->ring[i].node, &pull, sizeof pull);
+    struct gw_nodes from = gw__view_nodes(view);
+    unsigned most = view->ring_count;
+    if (most > PULL_ALL) {
+        struct gw_nodes needed = gw__state_validity_requests(
+            &node->state.validity, view, self(node));
+        bool any = gw__nodes_is_empty(needed);
+        from = any ? from : needed;
+        most = any ? PULL_ALL : PULL_MOST;
+    }
+    gw__nodes_remove(&from, node->node);
+    for (unsigned i = 0; i < view->ring_count && most > 0; i++) {
+        unsigned first =
+            view->ring_count > PULL_ALL ? node->state.pull_rank : 0;
+        unsigned to = view->ring[(first + i) % view->ring_count].node;
+        if (!gw__nodes_has(&from, to))
+            continue;
+        sim_node_send(node, to, &pull, sizeof pull);
+        most--;
+    }
+    node->state.pull_rank += PULL_ALL;
     node->state.pull_ns = node->now_ns + PULL_NS;
 }
 

@@ -320,6 +320,14 @@ static void add_result(struct sim_node *node, uint64_t op)
     oracle_complete(node, op, &contributors, node->state.digest);
 }
 
+/* A member leaves after one of so many ops. Large rings lose as few per op as
+ * small ones: otherwise they would never be whole. */
+static uint64_t leave_odds(const struct simcluster *w)
+{
+    enum { OPS = 500, SMALL = 8 };
+    return w->members <= SMALL ? OPS : OPS * (uint64_t)w->members / SMALL;
+}
+
 void ring_completed(struct sim_node *node, uint64_t op)
 {
     static const struct gw__member_request leave = {.kind = GW__REQUEST_LEAVE};
@@ -342,7 +350,7 @@ void ring_completed(struct sim_node *node, uint64_t op)
         return;
     }
     node->compute_ns = node->now_ns + MS + gw_rng_below(&node->rng, 25 * MS);
-    node->leaves |= gw_rng_below(&node->rng, 500) == 0;
+    node->leaves |= gw_rng_below(&node->rng, leave_odds(node->cluster)) == 0;
     if (node->leaves)
         scripted_run(node, &leave);
 }

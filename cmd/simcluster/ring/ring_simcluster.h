@@ -254,6 +254,7 @@ struct state {
     struct gw__state_validity validity; /* a joiner's */
     bool over; /* the ring that it comes from has ended */
     uint64_t pull_ns;
+    unsigned pull_rank; /* of a large ring, the next one to be asked */
     bool ready_sent;
 };
 

@@ -71,6 +71,8 @@ struct gw__service {
     uint64_t checked_index;
     uint64_t mark;          /* gw__membership_update_mark */
     uint64_t changed_index; /* entry of its last change */
+    uint64_t pushed_epoch;  /* of the view in the last updates, */
+    uint64_t push_ns;       /* and the earliest time of the next ones */
     bool flushing;
     uint64_t flush_epoch;
     uint64_t flush_ns; /* time at which it opened */

@@ -4,7 +4,10 @@
  * is sent as NEWS at once, and again to a member whose HELLO shows an older
  * state. The survivors' reports are sent after a flush has decided. During a
  * flush the leader answers every HELLO, so that waiting members know that a
- * leader exists.
+ * leader exists. In a large run, changes that can wait, such as new joiners,
+ * are collected for some milliseconds: otherwise n processes that start would
+ * cause n updates for each of them. And only the leader sends updates at once;
+ * the other controllers answer HELLOs.
  */
 #include "service_parts.h"
 
@@ -141,9 +144,34 @@ static bool track_flush(struct gw__service *s)
     return decided;
 }
 
+/* Is the run so large that updates are saved? */
+static bool is_large(const struct gw__service *s)
+{
+    enum { SMALL = 64 };
+    return gw__nodes_count(s->registry.known) > SMALL;
+}
+
+/* The pause after updates. */
+static uint64_t pause_ns(const struct gw__service *s)
+{
+    enum { PROCESS_NS = 100000 };
+    return is_large(s)
+               ? gw__nodes_count(s->registry.known) * (uint64_t)PROCESS_NS
+               : 0;
+}
+
+/* Is there no change of the active members or of a flush? */
+static bool may_wait(const struct gw__service *s)
+{
+    const struct gw__registry *r = &s->registry;
+    return s->now_ns < s->push_ns && r->view.epoch == s->pushed_epoch &&
+           r->flush.open == s->flushing &&
+           r->flush.since_epoch == s->flush_epoch;
+}
+
 void gw__service_push_changes(struct gw__service *s)
 {
-    if (s->registry.index == s->checked_index)
+    if (s->registry.index == s->checked_index || may_wait(s))
         return;
     s->checked_index = s->registry.index;
     uint64_t mark = gw__membership_update_mark(&s->registry);
@@ -152,5 +180,9 @@ void gw__service_push_changes(struct gw__service *s)
     s->mark = mark;
     s->changed_index = s->registry.index;
     gw__service_observe(s);
-    push_update(s, track_flush(s));
+    bool decided = track_flush(s);
+    if (gw__service_leads(s) || !is_large(s))
+        push_update(s, decided);
+    s->pushed_epoch = s->registry.view.epoch;
+    s->push_ns = s->now_ns + pause_ns(s);
 }

@@ -9,7 +9,9 @@
  * missing or that do not know ours; the receiver answers at once. A message for
  * a later view than ours is kept, because its sender may be ahead.
  *
- * Joiners send READY to the members of the newest view, with each HELLO.
+ * Joiners send READY to the members of the newest view, with each HELLO. In a
+ * large ring that is to the first few members, one of which mostly admits, and
+ * to some others in turn.
  */
 #include "member_parts.h"
 
@@ -18,7 +20,9 @@
 enum {
     AGAIN_NS = 30000000,
     READY_LASTS_NS = 500000000,
-    HEAD_BYTES = 1 + 8 + 1 + 16
+    HEAD_BYTES = 1 + 8 + 1 + 16,
+    READY_FIRST = 8,
+    READY_MOST = 64 /* receivers of a READY */
 };
 
 /* Is the view of the meeting still ours? */
@@ -49,25 +53,47 @@ static void send_address(const struct gw__member_core *m,
     m->act->send(m->act->driver, peer->node, out, w.used);
 }
 
-/* Sends our address to all members that need it, and notifies the application
- * when all addresses are known. */
-static void check_addresses(struct gw__member_core *m, bool may_send)
+/* Do both have the address of the other? */
+static bool is_done(const struct gw__member_core *m,
+                    const struct gw__ring_member *peer)
 {
-    bool all = true, again = false;
+    return knows(m, peer) && m->addresses[peer->node].knows_ours;
+}
+
+/* The pause before a repetition. In a large ring it grows, since each member
+ * sends to all. */
+static uint64_t again_ns(const struct gw__member_core *m)
+{
+    enum { LARGE = 64, DOUBLINGS = 4 };
+    unsigned doublings =
+        m->address_retries < DOUBLINGS ? m->address_retries : DOUBLINGS;
+    return m->view.ring_count > LARGE ? (uint64_t)AGAIN_NS << doublings
+                                      : AGAIN_NS;
+}
+
+/* Counts the peers whose exchange is not over, and sends them our address. */
+static void send_addresses(struct gw__member_core *m)
+{
+    m->addresses_missing = m->addresses_open = 0;
     for (unsigned i = 0; i < m->view.ring_count; i++) {
         const struct gw__ring_member *peer = &m->view.ring[i];
-        if (peer->node == m->node)
+        if (peer->node == m->node || is_done(m, peer))
             continue;
-        bool known = knows(m, peer);
-        bool done = known && m->addresses[peer->node].knows_ours;
-        if (!done && may_send)
-            send_address(m, peer);
-        all = all && known;
-        again = again || !done;
+        m->addresses_missing += !knows(m, peer);
+        m->addresses_open++;
+        send_address(m, peer);
     }
-    if (may_send || !again)
-        m->address_retry_ns = again ? m->now_ns + AGAIN_NS : 0;
-    if (!all || m->has_all_addresses)
+    m->address_retry_ns = m->now_ns + again_ns(m);
+    m->address_retries++;
+}
+
+/* Ends the repetitions when all peers are done, and notifies the application
+ * when all addresses are known. */
+static void check_addresses(struct gw__member_core *m)
+{
+    if (m->addresses_open == 0)
+        m->address_retry_ns = 0;
+    if (m->addresses_missing > 0 || m->has_all_addresses)
         return;
     struct gw__notification notification = {.kind = GW__NOTIFY_ADDRESSES,
                                             .epoch = m->address_epoch,
@@ -84,17 +110,21 @@ void gw__addresses_begin(struct gw__member_core *m, uint64_t ring_epoch,
     m->address_epoch = ring_epoch;
     m->address_bytes = bytes;
     m->has_all_addresses = false;
+    m->address_retries = 0;
     if (bytes)
         memcpy(m->address, blob, bytes);
-    check_addresses(m, true);
+    send_addresses(m);
+    check_addresses(m);
 }
 
 void gw__addresses_tick(struct gw__member_core *m)
 {
-    if (!is_current_exchange(m))
+    if (!is_current_exchange(m)) {
         m->address_retry_ns = 0;
-    else if (m->address_retry_ns && m->now_ns >= m->address_retry_ns)
-        check_addresses(m, true);
+    } else if (m->address_retry_ns && m->now_ns >= m->address_retry_ns) {
+        send_addresses(m);
+        check_addresses(m);
+    }
 }
 
 static void keep_address(struct gw__member_core *m, unsigned node,
@@ -111,7 +141,10 @@ static void keep_address(struct gw__member_core *m, unsigned node,
     address->ring_epoch = head->ring_epoch;
     address->incarnation = head->incarnation;
     address->bytes = r->left;
-    gw__get_bytes(r, m->blobs[node], r->left);
+    gw__get_bytes(r,
+                  address->bytes <= GW__SHORT_BLOB ? m->short_blobs[node]
+                                                   : m->blobs[node],
+                  r->left);
 }
 
 void gw__addresses_message(struct gw__member_core *m,
@@ -124,17 +157,25 @@ void gw__addresses_message(struct gw__member_core *m,
     head.knows_ours = gw__get_bool(&r);
     head.incarnation = gw__get_id(&r);
     if (r.bad || r.left > GW__BLOB_MAX || input->from >= GW__NODES_MAX ||
+        input->from == m->node ||
         (gw__nodes_has(&m->address_nodes, input->from) &&
          head.ring_epoch < m->addresses[input->from].ring_epoch))
         return;
-    keep_address(m, input->from, &head, &r);
     int rank = gw__view_rank(&m->view, input->from);
-    if (rank < 0 || !is_current_exchange(m) ||
-        head.ring_epoch != m->address_epoch)
+    if (rank < 0 || !is_current_exchange(m)) {
+        keep_address(m, input->from, &head, &r);
         return;
-    check_addresses(m, false);
+    }
+    const struct gw__ring_member *peer = &m->view.ring[rank];
+    bool was_known = knows(m, peer), was_done = is_done(m, peer);
+    keep_address(m, input->from, &head, &r);
+    m->addresses_missing += was_known - knows(m, peer);
+    m->addresses_open += was_done - is_done(m, peer);
+    if (head.ring_epoch != m->address_epoch)
+        return;
+    check_addresses(m);
     if (!head.knows_ours)
-        send_address(m, &m->view.ring[rank]);
+        send_address(m, peer);
 }
 
 const void *gw__member_address(const void *state, uint64_t ring_epoch,
@@ -152,22 +193,39 @@ const void *gw__member_address(const void *state, uint64_t ring_epoch,
     if (!knows(m, &m->view.ring[rank]))
         return NULL;
     *bytes = m->addresses[node].bytes;
-    return m->blobs[node];
+    return *bytes <= GW__SHORT_BLOB ? m->short_blobs[node] : m->blobs[node];
 }
 
 /* ---- ready joiners ---- */
 
-void gw__ready_send(const struct gw__member_core *m)
+void gw__ready_send(struct gw__member_core *m)
 {
     uint8_t out[32];
     struct gw__writer w = gw__writer_on(out, sizeof out);
+    const struct gw__view *view = &m->update.view;
+    bool large = view->ring_count > READY_MOST;
     if (!m->is_ready || m->stage != GW__STAGE_REGISTERED)
         return;
     gw__put_u8(&w, GW__PROTOCOL_READY);
     gw__put_id(&w, m->config.incarnation);
     gw__put_u64(&w, m->ready_op);
-    for (unsigned i = 0; i < m->update.view.ring_count; i++)
-        m->act->send(m->act->driver, m->update.view.ring[i].node, out, w.used);
+    unsigned first = large ? READY_FIRST : view->ring_count;
+    for (unsigned i = 0; i < first; i++)
+        m->act->send(m->act->driver, view->ring[i].node, out, w.used);
+    for (unsigned i = first; large && i < READY_MOST; i++) {
+        unsigned rank = m->ready_next++ % view->ring_count;
+        m->act->send(m->act->driver, view->ring[rank].node, out, w.used);
+    }
+}
+
+/* Has this incarnation been ready until now? */
+static bool is_still_ready(const struct gw__member_core *m, unsigned node,
+                           struct gw__id incarnation)
+{
+    const struct gw__ready *ready = &m->ready[node];
+    return gw__nodes_has(&m->ready_nodes, node) &&
+           m->now_ns - ready->received_ns < READY_LASTS_NS &&
+           gw__id_equal(ready->incarnation, incarnation);
 }
 
 void gw__ready_message(struct gw__member_core *m, const struct gw__input *input)
@@ -180,18 +238,18 @@ void gw__ready_message(struct gw__member_core *m, const struct gw__input *input)
     ready.received_ns = m->now_ns;
     if (!gw__reader_done(&r) || input->from >= GW__NODES_MAX)
         return;
+    bool same = is_still_ready(m, input->from, ready.incarnation);
     m->ready[input->from] = ready;
     gw__nodes_add(&m->ready_nodes, input->from);
-    gw__ready_check(m);
+    if (!same)
+        gw__ready_check(m);
 }
 
 static bool is_ready(const struct gw__member_core *m,
                      const struct gw__process *joiner)
 {
-    const struct gw__ready *ready = &m->ready[joiner->node % GW__NODES_MAX];
-    return gw_nodes_has(&m->ready_nodes, joiner->node) &&
-           m->now_ns - ready->received_ns < READY_LASTS_NS &&
-           gw__id_equal(ready->incarnation, joiner->incarnation);
+    return joiner->node < GW__NODES_MAX &&
+           is_still_ready(m, joiner->node, joiner->incarnation);
 }
 
 unsigned gw__ready_joiners(const struct gw__member_core *m,

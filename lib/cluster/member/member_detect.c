@@ -21,6 +21,7 @@ void gw__member_observed(const struct gw__member_core *m, struct gw__view *view)
     view->ring_epoch = update->view.epoch;
     view->op_low_watermark = view->from_op = 0;
     view->ring_count = update->ps_member_count;
+    view->indexed = false;
     for (unsigned i = 0; i < update->ps_member_count; i++) {
         view->ring[i].node = update->ps_members[i].node;
         view->ring[i].from_op = 0;

@@ -30,7 +30,12 @@ enum gw__stage {
     GW__STAGE_GONE
 };
 
-enum { GW__WANTS_MAX = 8, GW__OWN_TIMER = 0, GW__BEAT_TIMER = 1 };
+enum {
+    GW__WANTS_MAX = 8,
+    GW__OWN_TIMER = 0,
+    GW__BEAT_TIMER = 1,
+    GW__SHORT_BLOB = 64
+};
 
 /* Reasons to suspect a member. */
 struct gw__member_suspicion {
@@ -102,7 +107,11 @@ struct gw__member_core {
     /* The exchange of addresses; `address_epoch` 0: not requested. */
     uint64_t address_epoch;
     bool has_all_addresses;
+    /* Peers whose address is missing, and peers for which also is not known
+     * that they have ours. */
+    unsigned addresses_missing, addresses_open;
     uint64_t address_retry_ns; /* time of the next repetition; 0: not needed */
+    unsigned address_retries;
     size_t address_bytes;
     struct gw_nodes address_nodes; /* nodes in `addresses` */
 
@@ -110,6 +119,7 @@ struct gw__member_core {
     uint64_t ready_op;
     struct gw_nodes ready_nodes; /* nodes in `ready` */
     struct gw_nodes ready_notified;
+    unsigned ready_next; /* the rank that gets READY next */
 
     /* From here on lists, whose lengths are in other fields: clear_member in
      * member.c. */
@@ -120,10 +130,13 @@ struct gw__member_core {
     struct gw__ready ready[GW__NODES_MAX];
     uint8_t address[GW__BLOB_MAX]; /* `address_bytes` */
     struct gw__client_state client;
-    struct gw__membership_update update;        /* the newest; index 0: none */
-    struct gw__report reports[GW__NODES_MAX];   /* of the nodes in `have` */
-    struct gw__command wants[GW__WANTS_MAX];    /* `want_count` */
-    uint8_t blobs[GW__NODES_MAX][GW__BLOB_MAX]; /* of `addresses` */
+    struct gw__membership_update update;      /* the newest; index 0: none */
+    struct gw__report reports[GW__NODES_MAX]; /* of the nodes in `have` */
+    struct gw__command wants[GW__WANTS_MAX];  /* `want_count` */
+    /* Of `addresses`: short ones apart, so that those of a large ring are close
+     * to each other. */
+    uint8_t short_blobs[GW__NODES_MAX][GW__SHORT_BLOB];
+    uint8_t blobs[GW__NODES_MAX][GW__BLOB_MAX];
 };
 
 /* ---- member.c ---- */
@@ -207,7 +220,7 @@ void gw__addresses_message(struct gw__member_core *m,
                            const struct gw__input *input);
 /* Repeats unconfirmed messages when it is time. */
 void gw__addresses_tick(struct gw__member_core *m);
-void gw__ready_send(const struct gw__member_core *m);
+void gw__ready_send(struct gw__member_core *m);
 void gw__ready_message(struct gw__member_core *m,
                        const struct gw__input *input);
 /* Writes the ready joiners (NULL: only counts them) and returns their

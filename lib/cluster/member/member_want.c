@@ -20,8 +20,8 @@ enum {
     TAG_REPORT,
     TAG_ADMIT,
     TAG_LEAVE,
-    TAG_SUSPECT = 64, /* plus the node */
-    TAG_WANT = 128,
+    TAG_WANT,
+    TAG_SUSPECT = 64, /* plus the node, the last of the tags */
     RETRY_NS = 100000000
 };
 

@@ -4,7 +4,7 @@
  */
 #include "command.h"
 
-enum { VERSION = 2, CODE_BIAS = 128 };
+enum { VERSION = 3, CODE_BIAS = 128 };
 
 size_t gw__answer_encode(const struct gw__answer *answer,
                          uint8_t out[GW__ANSWER_BYTES_MAX])
@@ -13,7 +13,7 @@ size_t gw__answer_encode(const struct gw__answer *answer,
     gw__put_u8(&w, VERSION);
     gw__put_u8(&w, (unsigned)(answer->code + CODE_BIAS));
     gw__put_u64(&w, answer->epoch);
-    gw__put_u8(&w, answer->node);
+    gw__put_u16(&w, answer->node);
     gw__put_u8(&w, answer->table);
     gw__put_link_profile(&w, &answer->profile);
     gw__put_text(&w, answer->text);
@@ -28,7 +28,7 @@ enum gw_err gw__answer_decode(const void *data, size_t bytes,
     *answer = (struct gw__answer){
         .code = (enum gw_err)((int)gw__get_u8(&r) - CODE_BIAS)};
     answer->epoch = gw__get_u64(&r);
-    answer->node = gw__get_u8(&r);
+    answer->node = gw__get_u16(&r);
     answer->table = gw__get_u8(&r);
     gw__get_link_profile(&r, &answer->profile);
     gw__get_text(&r, answer->text, sizeof answer->text);

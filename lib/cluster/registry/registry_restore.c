@@ -120,6 +120,7 @@ static void get_registry(struct gw__reader *r, struct gw__registry *registry)
     registry->index = gw__get_u64(r);
     registry->time_ms = gw__get_u64(r);
     gw__get_view(r, &registry->view);
+    registry->view.indexed = false; /* it will change */
     registry->known = gw__get_nodes(r);
     for (unsigned i = gw__nodes_next(&registry->known, 0); i < GW__NODES_MAX;
          i = gw__nodes_next(&registry->known, i + 1))

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
+/* A small ring is searched as fast. */
+enum { INDEXED_LEAST = 32, NO_RANK = UINT16_MAX };
+
 void gw__view_clear(struct gw__view *view)
 {
     memset(view, 0, offsetof(struct gw__view, ring));
@@ -17,14 +20,24 @@ void gw__view_copy(struct gw__view *to, const struct gw__view *from)
     memcpy(to, from,
            offsetof(struct gw__view, ring) +
                from->ring_count * sizeof *from->ring);
+    if (from->indexed)
+        memcpy(to->ranks, from->ranks, sizeof to->ranks);
 }
 
-/* Mostly the ring is in the order of the nodes: then the rank is the node's
- * number, or little less. */
+static void index_ring(struct gw__view *view)
+{
+    view->indexed = view->ring_count >= INDEXED_LEAST;
+    if (!view->indexed)
+        return;
+    memset(view->ranks, NO_RANK & 255, sizeof view->ranks);
+    for (unsigned i = 0; i < view->ring_count; i++)
+        view->ranks[view->ring[i].node] = (uint16_t)i;
+}
+
 int gw__view_rank(const struct gw__view *view, unsigned node)
 {
-    if (node < view->ring_count && view->ring[node].node == node)
-        return (int)node;
+    if (view->indexed && node < GW__NODES_MAX)
+        return view->ranks[node] == NO_RANK ? -1 : (int)view->ranks[node];
     for (unsigned i = 0; i < view->ring_count; i++)
         if (view->ring[i].node == node)
             return (int)i;
@@ -149,7 +162,7 @@ void gw__put_view(struct gw__writer *w, const struct gw__view *view)
 
 void gw__get_view(struct gw__reader *r, struct gw__view *view)
 {
-    view->ring_count = 0;
+    gw__view_clear(view);
     view->epoch = gw__get_u64(r);
     view->ring_epoch = gw__get_u64(r);
     view->op_low_watermark = gw__get_u64(r);
@@ -164,5 +177,6 @@ void gw__get_view(struct gw__reader *r, struct gw__view *view)
         gw__nodes_add(&nodes, m->node);
     }
     if (r->bad)
-        *view = (struct gw__view){0};
+        gw__view_clear(view);
+    index_ring(view);
 }

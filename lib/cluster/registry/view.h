@@ -33,7 +33,9 @@ struct gw__view {
     uint64_t from_op;          /* the first op in this order, and of its newest
                             members: the last admission sets both */
     unsigned ring_count;
+    bool indexed; /* `ranks` has the rank of every node, or NO_RANK */
     struct gw__ring_member ring[GW__NODES_MAX];
+    uint16_t ranks[GW__NODES_MAX];
 };
 
 /* As if zeroed, without the entries of `ring`. */
