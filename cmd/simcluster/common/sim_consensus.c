@@ -77,6 +77,13 @@ static void give_order(struct sim_consensus *a, unsigned node,
                     sizeof head + bytes);
 }
 
+/* Is it many entries behind the log? */
+static bool is_behind(const struct sim_consensus *a,
+                      const struct sim_consensus_replica *r)
+{
+    return r->applied + 8 < a->count;
+}
+
 /* Sends the next entry, one at a time. */
 static void pump(struct sim_consensus *a, unsigned node)
 {
@@ -87,10 +94,9 @@ static void pump(struct sim_consensus *a, unsigned node)
     const struct sim_consensus_entry *entry = &a->entries[r->applied];
     size_t bytes = gw__service_request_applied(request, r->applied + 1,
                                                entry->data, entry->bytes);
-    bool behind = r->applied + 8 < a->count;
     r->in_progress = true;
-    give_order(a, node, behind ? 1 : draw_chance(a, 100 * US, 2 * MS), APPLIED,
-               request, bytes);
+    give_order(a, node, is_behind(a, r) ? 1 : draw_chance(a, 100 * US, 2 * MS),
+               APPLIED, request, bytes);
 }
 
 static void pump_all(struct sim_consensus *a)
@@ -134,6 +140,8 @@ static void obey(struct controller *c, const struct gw__input *input,
         r->applied++;
     if (head.order != LEADER)
         r->in_progress = false;
+    if (is_behind(c->consensus, r)) /* otherwise at the next tick */
+        pump(c->consensus, c->node);
 }
 
 static void start_controller(struct controller *c,

@@ -59,19 +59,24 @@ static bool is_senior(const struct gw__ring_member *a,
                                     : a->node < b->node;
 }
 
+/* The ring is mostly in this order already, so that few members move. */
 unsigned gw__ring_places(const struct gw__ring_member *ring, unsigned count,
                          uint64_t op, uint16_t places[GW__NODES_MAX])
 {
+    uint16_t sorted[GW__NODES_MAX]; /* positions in `ring` */
     unsigned assigned = 0;
     for (unsigned i = 0; i < count; i++) {
-        unsigned place = 0;
+        unsigned place = assigned;
         if (ring[i].from_op > op)
             continue;
-        for (unsigned k = 0; k < count; k++)
-            place += is_senior(&ring[k], &ring[i]);
-        places[place] = (uint16_t)ring[i].node;
+        for (; place > 0 && is_senior(&ring[i], &ring[sorted[place - 1]]);
+             place--)
+            sorted[place] = sorted[place - 1];
+        sorted[place] = (uint16_t)i;
         assigned++;
     }
+    for (unsigned i = 0; i < assigned; i++)
+        places[i] = (uint16_t)ring[sorted[i]].node;
     return assigned;
 }
 
