@@ -189,13 +189,14 @@ $(FUZZERS): $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(B)/cmd/ringctl.a $(B)/cmd/ru
 # test several hosts, in network namespaces, and the engines of clusters.
 RUN_TESTS = B=$(B) CC="$(CC)" SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun CK_DEFAULT_TIMEOUT=60 .ci/tests
 SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,5000))
+SIM_TREES = $(B)/sim/ring --trees --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,1000))
 SIM_RAFT = $(B)/sim/ring --raft --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,1000))
 SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),$(if $(SLOW),5000,2000))
 SLOW_BATS = $(addprefix tests/,fault/memory.bats cli/docs.bats cli/docs_manual.bats cli/lab.bats \
 	fault/pskills.bats fault/controllers.bats fault/strangers.bats cli/train.bats cli/psnode.bats cli/tune.bats cli/sim.bats)
 HOST_BATS = $(wildcard $(addsuffix /*.bats,$(addprefix tests/,net slurm k8s)))
 BATS = $(SLOW_BATS) $(filter-out $(SLOW_BATS) $(HOST_BATS),$(wildcard tests/*/*.bats))
-TEST = @{ printf '%s\n' $(BATS) "$(SIM_RING)" "$(SIM_RAFT)" "$(SIM_PS)" "tests/cpu/matrix.sh $(B)"; \
+TEST = @{ printf '%s\n' $(BATS) "$(SIM_RING)" "$(SIM_TREES)" "$(SIM_RAFT)" "$(SIM_PS)" "tests/cpu/matrix.sh $(B)"; \
 	sed -n 's|^SUITE(\(.*\))$$|$(B)/unit \1|p' $(B)/unit_suites.h; \
 	} | $(RUN_TESTS) -o $(B)/tests.times
 # Tests of real processes.
@@ -348,6 +349,7 @@ run-asan: all $(SIMS) $(B)/pskills $(B)/unit
 #: sim               simulate rings and servers (SEEDS=N schedules)
 sim: $(SIMS)
 	$(SIM_RING)
+	$(SIM_TREES)
 	$(SIM_RAFT)
 	$(SIM_PS)
 run-tsan: $(B)/unit
