@@ -35,10 +35,24 @@ static void print(const struct simcluster *w, const struct seeds_sum *sum)
            sum->digest);
 }
 
+enum { PROGRAM_BYTES = 200 };
+
+/* Takes the flag, if it is next, and appends it to the command. */
+static bool read_flag(const char *flag, int *argc, char ***argv, char *program)
+{
+    size_t used = strlen(program);
+    if (*argc < 2 || strcmp((*argv)[1], flag) != 0)
+        return false;
+    snprintf(program + used, PROGRAM_BYTES - used, " %s", flag);
+    ++*argv;
+    --*argc;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static struct simcluster cluster;
-    char program[200];
+    char program[PROGRAM_BYTES];
     struct seeds seeds;
     struct seeds_sum sum;
     bool broken = argc > 2 && strcmp(argv[1], "--without") == 0 &&
@@ -49,18 +63,8 @@ int main(int argc, char **argv)
         argv += 2;
         argc -= 2;
     }
-    bool raft = argc > 1 && strcmp(argv[1], "--raft") == 0;
-    if (raft) {
-        snprintf(program, sizeof program, "%.150s --raft", argv[0]);
-        argv++;
-        argc--;
-    }
-    bool trees = argc > 1 && strcmp(argv[1], "--trees") == 0;
-    if (trees) {
-        snprintf(program, sizeof program, "%.150s --trees", argv[0]);
-        argv++;
-        argc--;
-    }
+    bool raft = read_flag("--raft", &argc, &argv, program);
+    bool trees = read_flag("--trees", &argc, &argv, program);
     if (!seeds_read(argc, argv, &seeds)) {
         fprintf(
             stderr,
