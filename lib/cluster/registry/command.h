@@ -152,10 +152,15 @@ struct gw__answer {
 };
 
 enum {
-    /* an admission of all nodes in a new order */
-    GW__COMMAND_BYTES_MAX = 128 + GW__NODES_MAX * (18 + 4),
+    /* advice for all slots; an admission of all nodes in a new order takes
+     * less */
+    GW__COMMAND_BYTES_MAX =
+        128 + GW_PS_SLOTS_MAX * (1 + 2 * GW_PS_REPLICAS_MAX),
     GW__ANSWER_BYTES_MAX = 384
 };
+
+_Static_assert(GW__COMMAND_BYTES_MAX >= 128 + GW__NODES_MAX * (18 + 4),
+               "an admission fits");
 
 const char *gw__command_name(enum gw__command_kind kind);
 /* Returns the bytes used; 0 if they do not fit `room`. */

@@ -89,11 +89,13 @@ static bool ring_is_right(const struct gw__registry *registry)
 /* Only active servers have slots. */
 static bool routes_are_right(const struct gw__registry *registry)
 {
-    for (unsigned node = 0; node < GW__ROUTE_NODES; node++) {
+    const struct gw__routes *routes = &registry->routes;
+    const struct gw_nodes used =
+        gw__nodes_or(routes->drained, gw__routes_nodes(routes));
+    for (unsigned node = gw__nodes_next(&used, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&used, node + 1)) {
         const struct gw__member *m = &registry->members[node];
-        bool serves = m->state == GW__ACTIVE && m->role == GW__SERVER;
-        if (!serves && (registry->routes.drained >> node & 1 ||
-                        !gw__routes_is_empty(&registry->routes, node)))
+        if (m->state != GW__ACTIVE || m->role != GW__SERVER)
             return false;
     }
     return true;
@@ -117,7 +119,7 @@ static void get_registry(struct gw__reader *r, struct gw__registry *registry)
 {
     char magic[4];
     gw__get_bytes(r, magic, sizeof magic);
-    gw__reader_demand(r, memcmp(magic, "GWR5", sizeof magic) == 0);
+    gw__reader_demand(r, memcmp(magic, "GWR6", sizeof magic) == 0);
     registry->index = gw__get_u64(r);
     registry->time_ms = gw__get_u64(r);
     gw__get_view(r, &registry->view);

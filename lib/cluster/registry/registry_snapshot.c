@@ -86,7 +86,7 @@ static void put_clients(struct gw__writer *w, const struct gw__registry *r)
 
 static void put_registry(struct gw__writer *w, const struct gw__registry *r)
 {
-    gw__put_bytes(w, "GWR5", 4);
+    gw__put_bytes(w, "GWR6", 4);
     gw__put_u64(w, r->index);
     gw__put_u64(w, r->time_ms);
     gw__put_view(w, &r->view);

@@ -405,7 +405,7 @@ struct gw_ps_cluster;
 struct gw_ps_cluster_config {
     unsigned servers;  /* 0: 1 */
     unsigned replicas; /* per slot; 0: 1 */
-    unsigned slots;    /* 0: GW_PS_SLOTS_MAX */
+    unsigned slots;    /* 0: GW_PS_SLOTS_DEFAULT */
     const char *wire;  /* NULL: "shm" */
     uint64_t seed;
     /* The configuration of each server, except node, endpoint, token and
