@@ -41,7 +41,7 @@ void balance_check(struct sim_member *member, unsigned tag)
     if (ps_simcluster_is_late(f) || now_ns < f->load_ns + WINDOW_NS)
         return;
     f->load_ns = now_ns;
-    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
+    for (unsigned slot = 0; slot < f->slots; slot++)
         record_slot_load(f, &member->update.routes, slot, now_ns);
     const struct gw_nodes servers = servers_of(f, &member->update);
     if (!gw__slot_load_end_window(&f->load, &member->update.routes, &servers,

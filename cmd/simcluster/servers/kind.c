@@ -98,12 +98,14 @@ static enum gw_err read(const struct simcluster_request *request,
                                                          : GW_PS_REPLICAS_MAX;
     params->replicas = or_else(request->replicas, most < 3 ? most : 3);
     if (params->workers > PS_SIMCLUSTER_WORKERS ||
-        params->servers > PS_SIMCLUSTER_SERVERS)
+        params->servers > PS_SIMCLUSTER_SERVERS ||
+        params->workers + params->servers + params->controllers > GW__NODES_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "at most %d workers and %d servers are possible, not "
-                       "%u and %u",
+                       "at most %d workers and %d servers are possible, and %d "
+                       "nodes with the controllers, not %u and %u; use fewer "
+                       "with --servers and -n",
                        PS_SIMCLUSTER_WORKERS, PS_SIMCLUSTER_SERVERS,
-                       params->workers, params->servers);
+                       GW__NODES_MAX, params->workers, params->servers);
     if (params->replicas > most)
         return gw_fail(why, GW_EINVAL,
                        "%u servers can have at most %u replicas, not %u",
