@@ -53,7 +53,6 @@ $(B)/$(1).stamp: always
 endef
 COMPILE = $(CC) $(CPPFLAGS) $(LIB_CFLAGS) $(CFLAGS)
 $(eval $(call STAMP,compile,$(COMPILE)))
-$(eval $(call STAMP,blas,$(BLAS_CFLAGS)))
 $(eval $(call STAMP,link,$(CC) $(LDFLAGS) $(TOOL_LIBS) $(UNIT_LIBS)))
 
 # ---- sources ----
@@ -92,9 +91,6 @@ all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%) $(MPI_ALL)
 $(B)/%.o: %.c $(B)/compile.stamp
 	@mkdir -p $(@D)
 	$(call say,cc,$<)$(COMPILE) -MMD -MP -c -o $@ $<
-
-$(filter $(B)/lib/learn/%,$(LIB_OBJ)): CPPFLAGS += $(BLAS_CFLAGS)
-$(filter $(B)/lib/learn/%,$(LIB_OBJ)): $(B)/blas.stamp
 
 %.a:
 	@rm -f $@

@@ -596,6 +596,8 @@ END
     run -0 ringctl events --follow --for 1s -o jsonl
     json -l <<<"$output"
     ringctl kill 1
+    run -0 ringctl watch --for 1ns # a watch begins with a status
+    [[ $output = *"2 alive"* ]]
     run -0 ringctl watch --for 300ms --every 100ms
     [[ $output = *"alive"* ]]
     ringctl record off

@@ -88,13 +88,15 @@ static enum gw_err wait_for_event(struct lines *l, struct gw_error *why)
 static int print_changes(void)
 {
     struct gw_error why;
-    uint64_t now_ns = gw_now_ns();
-    struct lines l = {.begin_ns = now_ns,
-                      .next_ns = now_ns,
-                      .end_ns = for_ns ? now_ns + for_ns : UINT64_MAX};
+    struct lines l = {0};
     enum gw_err code = rpc_client_open(session_run(), &l.client, &why);
     if (!code)
         code = rpc_client_listen(l.client, false, &why);
+    /* The time of --for is that of a watch that has begun. */
+    l.begin_ns = l.next_ns = gw_now_ns();
+    l.end_ns = for_ns ? l.begin_ns + for_ns : UINT64_MAX;
+    if (!code)
+        code = print_status(&l, &why);
     while (!code)
         code = wait_for_event(&l, &why);
     bool ended = code == GW_ECLOSED || (code == GW_EUNREACH && l.client);

@@ -14,7 +14,7 @@
  *
  * A batch is divided by rows: data coordinate d has the d-th share of it, and a
  * micro-batch is a part of that share. A trainer belongs to one thread. Matrix
- * products are OpenBLAS's if the library was built with it, otherwise our own;
+ * products are OpenBLAS's if the machine has it, otherwise our own;
  * $GRADWIRE_PRODUCT selects ("blas", "avx2", "any").
  */
 #ifndef GRADWIRE_PARALLEL_H

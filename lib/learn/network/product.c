@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Selection of the matrix product: the best one that this build and this CPU
- * have, or $GRADWIRE_PRODUCT. Their rounding differs, so ranks that must agree
- * bit by bit should use the same one.
+ * Selection of the matrix product: the best one that this machine has, or
+ * $GRADWIRE_PRODUCT. Their rounding differs, so ranks that must agree bit by bit
+ * should use the same one.
  */
 #include "product.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Matrix products in f32, where a dense network spends nearly all its time.
- * There are several implementations: OpenBLAS, if the build found it, and a
+ * There are several implementations: OpenBLAS, if this machine has it, and a
  * blocked one of our own, for AVX2 and for any CPU. product.c selects one.
  */
 #ifndef GW__PRODUCT_H

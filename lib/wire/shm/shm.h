@@ -92,6 +92,7 @@ struct gw__shm {
     int refusing_rank; /* a rank that may not copy private memory; -1: none */
     /* waiting */
     unsigned spins, spin_limit, yields;
+    unsigned haste; /* halves the two limits so often */
     bool armed, is_fenced;
     uint32_t doorbell_seen;
     bool registered; /* see fence.h */
