@@ -178,7 +178,7 @@ struct gw_ps_plan {
     /* Batches per epoch; 0: no plan, a round has one part for each worker
      * that has requested one. */
     uint64_t batches;
-    uint32_t parts;   /* at most 64; 0: number of workers at first */
+    uint32_t parts;   /* at most GW_PS_NODES; 0: number of workers at first */
     uint32_t workers; /* at least; 0: 1 */
     /* The plan ends after the first epoch whose mean (gw_ps_report) is
      * below `until`. */
