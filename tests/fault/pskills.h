@@ -35,13 +35,21 @@
 #include <sys/types.h>
 
 /* The program exists in two sizes: pskills, and pskills_scale, which has as many
- * processes as one machine can bear, and calm ones. */
+ * processes as one machine can bear, and calm ones; other sizes for trials are
+ * set by -DSCALE_WORKERS=N and -DSCALE_SERVERS=N. */
+#ifndef SCALE_WORKERS
+#define SCALE_WORKERS 128
+#endif
+#ifndef SCALE_SERVERS
+#define SCALE_SERVERS 64
+#endif
+
 #ifdef PSKILLS_SCALE
 enum {
-    WORKERS = 128,
-    SERVERS_MAX = 66,
-    SERVERS_LEAST = 64,
-    SLOTS = 128,
+    WORKERS = SCALE_WORKERS,
+    SERVERS_MAX = SCALE_SERVERS + 2,
+    SERVERS_LEAST = SCALE_SERVERS,
+    SLOTS = 2 * SCALE_SERVERS,
     KEYS = 2 * SLOTS,
     LIVES_MAX = 256,
     REQUESTS_MAX = 8, /* of a worker, in a round */

@@ -134,11 +134,10 @@ void net_send(struct net *net, unsigned worker, unsigned server,
 
 /* ---- servers ---- */
 
-struct server_context {
+static struct server_context {
     struct net *net;
     unsigned server;
-};
-static struct server_context server_contexts[NET_SERVERS];
+} server_contexts[NET_SERVERS];
 
 static void on_send(void *context, const struct gw__message_out *message)
 {
@@ -150,8 +149,7 @@ static struct gw_nodes server_set(const struct net *net)
 {
     struct gw_nodes servers = {{0}};
     for (unsigned i = 0; i < net->server_count; i++)
-        if (!net->gone[i])
-            gw__nodes_add(&servers, i);
+        servers.words[0] |= (uint64_t)!net->gone[i] << i;
     return servers;
 }
 

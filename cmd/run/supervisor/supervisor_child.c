@@ -304,8 +304,6 @@ void children_send_desired(struct run *run)
     control_set_links(run);
 }
 
-/* ---- their messages ---- */
-
 static void receive_status(struct run *run, struct child *child,
                            const struct node_status *status)
 {

@@ -120,7 +120,8 @@ static void check_slot(struct ps_simcluster *f, unsigned slot, uint64_t now_ns)
 }
 
 /* Asks one server about all slots; checks those for which its answer is new. */
-static void ask_server(struct ps_simcluster *f, unsigned node, uint64_t now_ns)
+static void request_server(struct ps_simcluster *f, unsigned node,
+                           uint64_t now_ns)
 {
     unsigned i = node - f->workers;
     for (unsigned slot = 0; slot < f->slots; slot++) {
@@ -145,12 +146,12 @@ static void check_few(struct ps_simcluster *f, uint64_t now_ns)
 static void check_many(struct ps_simcluster *f, unsigned node, uint64_t now_ns)
 {
     if (is_server(f, node))
-        ask_server(f, node, now_ns);
+        request_server(f, node, now_ns);
     if (now_ns < f->serving_ns + MS)
         return;
     f->serving_ns = now_ns;
     for (unsigned i = 0; i < f->servers; i++)
-        ask_server(f, f->workers + i, now_ns);
+        request_server(f, f->workers + i, now_ns);
 }
 
 void primaries_check(struct ps_simcluster *f, unsigned node)

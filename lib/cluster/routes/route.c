@@ -177,7 +177,7 @@ struct before {
     struct gw__slot_route slots[GW_PS_SLOTS_MAX];
 };
 
-static void remember(struct before *before, const struct gw__routes *routes)
+static void copy_before(struct before *before, const struct gw__routes *routes)
 {
     before->drained = routes->drained;
     memcpy(before->slots, routes->slots,
@@ -295,7 +295,7 @@ bool gw__routes_drain(struct gw__routes *routes, const struct gw_nodes *servers,
                       const struct gw_nodes *drained)
 {
     struct before before;
-    remember(&before, routes);
+    copy_before(&before, routes);
     routes->drained = routes->slot_count > 0 ? gw__nodes_and(*drained, *servers)
                                              : (struct gw_nodes){{0}};
     return plan_and_count(routes, &before, servers);
@@ -327,7 +327,7 @@ enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned number,
     if (learner >= GW__ROUTE_NODES || slot->learner != learner)
         return gw_fail(why, GW_EINVAL, "node %u is not a learner of slot %u",
                        learner, number);
-    remember(&before, routes);
+    copy_before(&before, routes);
     slot->replica[slot->count++] = (uint16_t)learner;
     if (slot->leaver == slot->primary)
         gw__route_lead(slot, learner);
@@ -342,7 +342,7 @@ void gw__routes_advise(struct gw__routes *routes,
                        const struct gw_nodes *servers)
 {
     struct before before;
-    remember(&before, routes);
+    copy_before(&before, routes);
     copy_advice(&routes->advice, advice);
     if (routes->slot_count == 0)
         return;
@@ -363,7 +363,7 @@ enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,
         return gw_fail(why, GW_EINVAL,
                        "node %u is not the successor of slot %u", successor,
                        number);
-    remember(&before, routes);
+    copy_before(&before, routes);
     gw__route_lead(slot, successor);
     slot->successor = GW__NO_NODE;
     plan_and_count(routes, &before, servers);
