@@ -135,6 +135,9 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
     [GW__AT_PS_CLOSED] =
         {"ps.closed",
          "a slot is about to apply the work items of a closed round"},
+    [GW__AT_SHM_FENCE] =
+        {"shm.fence", "a process is about to register for heavy fences, which "
+                      "takes long on a busy machine"},
     [GW__AT_SHM_PROBE] =
         {"shm.probe",
          "a rank is about to test whether it may copy from the private memory "

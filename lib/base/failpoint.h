@@ -84,6 +84,7 @@ enum gw__failpoint {
     GW__AT_PS_ROUND_COMMIT,
     GW__AT_PS_CLOSED,
     /* collectives inside a host */
+    GW__AT_SHM_FENCE,
     GW__AT_SHM_PROBE,
     GW__AT_SHM_LOAD,
     GW__AT_SHM_STORE,

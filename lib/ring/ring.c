@@ -8,6 +8,7 @@
 #include "ring_parts.h"
 
 #include "base/failpoint.h"
+#include "wire/fence.h"
 
 #include <stdlib.h>
 
@@ -136,6 +137,8 @@ static enum gw_err join_ring(struct gw_ring *ring, struct gw_error *why)
 {
     unsigned join_ms = ring->config.join_timeout_ms;
     uint64_t deadline_ns = join_ms ? gw_now_ns() + join_ms * 1000000ULL : 0;
+    /* Later, under the session's lock, it would delay the beats. */
+    (void)gw__fence_register();
     enum gw_err err = gw__session_start(&ring->session, deadline_ns, why);
     if (err)
         return err;

@@ -4,6 +4,8 @@
  */
 #include "fence.h"
 
+#include "base/failpoint.h"
+
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@ bool gw__fence_register(void)
     int pid = (int)getpid();
     if (atomic_load(&registered) == pid)
         return true;
+    gw__failpoint(GW__AT_SHM_FENCE);
     if (!membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED))
         return false;
     atomic_store(&registered, pid);

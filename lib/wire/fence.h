@@ -21,7 +21,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Registers this process. True: its light fences may be light. */
+/* Registers this process. True: its light fences may be light. In a process of
+ * several threads the kernel waits until every CPU has switched tasks: 0.7 s on
+ * a busy machine. So a member does it before it is one. */
 bool gw__fence_register(void);
 
 static inline void gw__fence_light(bool registered)

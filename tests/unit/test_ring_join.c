@@ -7,6 +7,7 @@
  */
 #include "ring_members.h"
 
+#include <base/failpoint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -104,6 +105,33 @@ START_TEST(the_donor_dies)
     members_await_ops(&members, 3, 10);
     ring_members_end(&members);
     check_from_first_op(3);
+}
+END_TEST
+
+static void register_slowly(struct ring_members *group)
+{
+    static bool armed;
+    (void)group;
+    if (!armed && gw__failpoints_arm("shm.fence=pause:1500", NULL))
+        abort();
+    armed = true;
+}
+
+/* On a busy machine the kernel takes long to register a joiner for fences. The
+ * members wait for it, but do not declare it dead. */
+START_TEST(a_slow_joiner_is_a_living_one)
+{
+    const struct members_plan plan = {.members = 2,
+                                      .processes = 3,
+                                      .think_us = 500,
+                                      .before = register_slowly};
+    ring_members_start(&members, &plan);
+    members_await_all(&members, 2);
+    members_let_join(&members, 2);
+    members_await_ops(&members, 2, 5);
+    ring_members_end(&members);
+    check_from_first_op(2);
+    ck_assert_uint_eq(member_process(&members, 0)->status.epoch, 2);
 }
 END_TEST
 
@@ -341,6 +369,7 @@ Suite *suite_ring_join(void)
     tcase_add_test(tcase, several_join_at_once);
     tcase_add_test(tcase, a_number_from_the_controllers);
     tcase_add_loop_test(tcase, the_donor_dies, 0, 3);
+    tcase_add_test(tcase, a_slow_joiner_is_a_living_one);
     tcase_add_test(tcase, who_admits_dies);
     tcase_add_loop_test(tcase, the_joiner_dies, 0, 3);
     tcase_add_test(tcase, they_come_and_go);
