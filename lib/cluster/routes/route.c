@@ -256,7 +256,8 @@ enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
 {
     if (slots == 0 || slots > GW_PS_SLOTS_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "the number of slots must be 1 to %d, not %u",
+                       "the number of slots must be 1 to %d, since each takes "
+                       "memory in every process, not %u",
                        GW_PS_SLOTS_MAX, slots);
     if (replicas == 0 || replicas > GW_PS_REPLICAS_MAX)
         return gw_fail(
@@ -264,9 +265,11 @@ enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
             "the number of replicas per slot must be 1 to %d, not %u",
             GW_PS_REPLICAS_MAX, replicas);
     if (servers == 0 || servers > GW__ROUTE_NODES)
-        return gw_fail(why, GW_EINVAL,
-                       "the number of servers must be 1 to %d, not %u",
-                       GW__ROUTE_NODES, servers);
+        return gw_fail(
+            why, GW_EINVAL,
+            "the number of servers must be 1 to %d, since no process "
+            "has a higher number, not %u",
+            GW__ROUTE_NODES, servers);
     if (routes->slot_count == 0) {
         for (unsigned i = 0; i < slots; i++)
             gw__route_clear(&routes->slots[i]);
