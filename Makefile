@@ -196,9 +196,9 @@ $(FUZZERS): $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(B)/cmd/ringctl.a $(B)/cmd/ru
 # longest in a new tree, so they begin first. check-net, check-slurm and check-k8s
 # test several hosts, in network namespaces, and the engines of clusters.
 RUN_TESTS = B=$(B) CC="$(CC)" SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun CK_DEFAULT_TIMEOUT=60 .ci/tests
-SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,5000))
-SIM_RAFT = $(B)/sim/ring --raft --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,1000))
-SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),$(if $(SLOW),5000,2000))
+SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,3000))
+SIM_RAFT = $(B)/sim/ring --raft --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,500))
+SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),$(if $(SLOW),5000,1000))
 SLOW_BATS = $(addprefix tests/,fault/memory.bats cli/docs.bats cli/docs_manual.bats cli/lab.bats \
 	fault/pskills.bats fault/controllers.bats fault/strangers.bats cli/train.bats cli/psnode.bats cli/tune.bats cli/sim.bats)
 HOST_BATS = $(wildcard $(addsuffix /*.bats,$(addprefix tests/,net slurm k8s)))

@@ -5,6 +5,8 @@
 # and a message that names it. Ctrl-C prints the rows so far, status 130. After
 # any end no process, socket file or shared segment is left.
 
+load ../until.bash
+
 setup_file() {
     bats_require_minimum_version 1.5.0
     COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
@@ -25,7 +27,7 @@ teardown() {
 }
 
 now_ms() {
-    echo $(($(date +%s%N) / 1000000))
+    echo $((${EPOCHREALTIME/./} / 1000))
 }
 
 # Possible remains of a run: shared segments, socket files, our names in the
@@ -36,15 +38,6 @@ traces() {
         \( -type s -o -path '/dev/shm/*' \) -name '*gradwire*' 2>find.txt |
         sort -u
     [ -z "$supervisor" ] || grep "gradwire-$supervisor-" /proc/net/unix || true
-}
-
-# The test's own clock: fails unless `$@` becomes true.
-until_true() {
-    limit=$(($(now_ms) + PATIENCE * 1000))
-    until "$@"; do
-        [ "$(now_ms)" -lt "$limit" ] || return 1
-        read -r -t 0.01 _ <>"$BATS_TEST_TMPDIR/tick" || true
-    done
 }
 
 # Zombies count as gone.
@@ -61,11 +54,10 @@ measuring() {
 # Starts a bench that would take minutes and waits until the first size is done.
 # Sets $supervisor and $ranks, which are in order.
 start_bench() {
-    [ -p tick ] || mkfifo tick
     "$COLLRUN" bench allreduce -n "$RANKS" -b 4K -e 4M -f 2 --seconds 20s \
         "$@" >rows.jsonl 2>err.txt 3>&- &
     supervisor=$!
-    until_true begun
+    until_true "$PATIENCE" begun
     children=$(cat "/proc/$supervisor/task/$supervisor/children")
     # shellcheck disable=SC2086
     set -- $children
@@ -119,7 +111,7 @@ no_new_traces() {
 nothing_left() {
     # shellcheck disable=SC2086
     gone $ranks
-    until_true no_new_traces || { cat new.txt; return 1; }
+    until_true "$PATIENCE" no_new_traces || { cat new.txt; return 1; }
 }
 
 kill_a_rank() {
@@ -196,12 +188,11 @@ interrupt_one() { # format
 
 # The first rows come soon.
 start_bench_of_many() {
-    [ -p tick ] || mkfifo tick
     "$COLLRUN" bench allreduce -n "$RANKS" -b 4K -e 4G -f 2 --seconds 50ms \
         -o "$1" >rows.jsonl 2>err.txt 3>&- &
     supervisor=$!
-    until_true begun
-    [ "$1" != jsonl ] || until_true measuring
+    until_true "$PATIENCE" begun
+    [ "$1" != jsonl ] || until_true "$PATIENCE" measuring
     ranks=$(cat "/proc/$supervisor/task/$supervisor/children")
 }
 
@@ -225,6 +216,6 @@ interrupt_twice() {
     kill -KILL "$supervisor"
     wait "$supervisor" || true
     # shellcheck disable=SC2086
-    until_true gone $ranks
+    until_true "$PATIENCE" gone $ranks
     nothing_left
 }

@@ -8,7 +8,9 @@
 setup_file() {
     bats_require_minimum_version 1.5.0
     PSKILLS=$(realpath "${B:-build}/pskills")
-    export PSKILLS
+    BLOWS=${SLOW:+20}
+    BLOWS=${BLOWS:-10}
+    export PSKILLS BLOWS
 }
 
 setup() {
@@ -20,14 +22,14 @@ teardown() {
     [ -z "$(ls "$BATS_TEST_TMPDIR")" ]
 }
 
-@test "twenty kills: the stored values are the acknowledged ones" {
-    run -0 "$PSKILLS" 20 1
-    grep -Fx 'pskills: 20 blows, seed 1, shm' <<<"$output"
+@test "kills: the stored values are the acknowledged ones" {
+    run -0 "$PSKILLS" "$BLOWS" 1
+    grep -Fx "pskills: $BLOWS blows, seed 1, shm" <<<"$output"
     grep -E '^[0-9]+ pushes, .* all as acknowledged; ' <<<"$output"
 }
 
-@test "twenty blows, and workers send by an aggregator that one of them hosts" {
-    run -0 "$PSKILLS" --aggregate 20 1
+@test "blows, and workers send by an aggregator that one of them hosts" {
+    run -0 "$PSKILLS" --aggregate "$BLOWS" 1
     grep -E '^[0-9]+ pushes, .* all as acknowledged; ' <<<"$output"
 }
 
