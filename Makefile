@@ -162,6 +162,14 @@ $(B)/kills: $(B)/tests/fault/kills.o $(COMMON_OBJ) $(LIB_A) $(B)/link.stamp
 PSKILLS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/fault/pskills*.c)))
 $(B)/pskills: $(PSKILLS_OBJ) $(LIB_A) $(B)/link.stamp
 	$(link) $(LIB_LIBS)
+# The same with 64 servers and 128 workers: tests/scale_ps.bats.
+PSKILLS_SCALE_OBJ := $(patsubst $(B)/%.o,$(B)/scale/%.o,$(PSKILLS_OBJ))
+$(B)/scale/%.o: CPPFLAGS += -DPSKILLS_SCALE
+$(B)/scale/%.o: %.c $(B)/compile.stamp
+	@mkdir -p $(@D)
+	$(call say,cc,$<)$(COMPILE) -MMD -MP -c -o $@ $<
+$(B)/pskills_scale: $(PSKILLS_SCALE_OBJ) $(LIB_A) $(B)/link.stamp
+	$(link) $(LIB_LIBS)
 
 # Deaths at every failpoint: tests/fault/failpoints.sh.
 RING_MEMBERS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/unit/ring_members*.c)))
@@ -244,8 +252,8 @@ check-collectives: all
 check-rejoin: all
 	@B=$(B) tests/fault/rejoin.sh $(N)
 #: check-scale       kill members of large rings (SCALE=64 members, KILLS=20)
-check-scale: all
-	@B=$(B) bats tests/scale.bats
+check-scale: all $(B)/pskills_scale
+	@B=$(B) bats tests/scale.bats tests/scale_ps.bats
 #: check-failpoints  crash at every step of the protocols, on each rank
 check-failpoints: all $(B)/failpoints $(B)/pskills
 	@B=$(B) tests/fault/failpoints.sh

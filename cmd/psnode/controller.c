@@ -17,7 +17,7 @@
 enum { POLL_INTERVAL_MS = 200, REPLICAS_DEFAULT = 3 };
 
 static unsigned controller_index, replicas, servers = 1, ring,
-                                            slots = GW_PS_SLOTS_MAX;
+                                            slots = GW_PS_SLOTS_DEFAULT;
 static const char *directory, *raft_option;
 static bool accept_loss;
 

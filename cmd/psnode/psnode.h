@@ -19,7 +19,7 @@ extern const struct command command_train, command_bench, command_controller,
 enum {
     CONTROLLER_NODES = GW_RING_CONTROLLER, /* of controller 0; the others count
                                               down */
-    OBSERVER_NODES = 58,   /* of controller 0; the others count down */
+    OBSERVER_NODES = CONTROLLER_NODES - GW_RING_CONTROLLERS, /* likewise */
     AGGREGATOR_NODES = 53, /* of a benchmark */
     SERVER_NODES = 32      /* of server 0; the others count up */
 };

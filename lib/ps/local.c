@@ -244,7 +244,7 @@ enum gw_err gw_ps_cluster_start(const struct gw_ps_cluster_config *config,
         new->server = *config->server;
     new->config.servers = config->servers ? config->servers : 1;
     new->config.replicas = config->replicas ? config->replicas : 1;
-    new->config.slots = config->slots ? config->slots : GW_PS_SLOTS_MAX;
+    new->config.slots = config->slots ? config->slots : GW_PS_SLOTS_DEFAULT;
     enum gw_err err = start_processes(new, why);
     if (err)
         gw_ps_cluster_stop(&new);

@@ -171,7 +171,7 @@ results() {
 }
 
 @test "sim servers: invalid options are refused, with the place" {
-    sim 64 --servers 9
+    sim 64 --servers 129
     run -64 --separate-stderr "$R" sim ring --servers 2
     [[ $stderr == *'a ring has no servers'* ]]
     sim 64 --replicas 4
@@ -208,4 +208,15 @@ uneven() {
     says violation null
     [[ $output =~ \"plans\":[1-9] ]]
     run -64 --separate-stderr "$R" sim ring --placement load
+}
+
+@test "sim servers: 64 servers and 128 workers lose no push" {
+    sim 0 --servers 64 -n 128 --seeds 1..1
+    says pushes_lost 0
+    says pushes_doubled 0
+    says violation null
+    sim 1 --servers 16 -n 32 --without dedupe --seeds 1..1
+    [[ $output =~ 'counts 2 times' ]]
+    run -64 --separate-stderr "$R" sim servers --servers 128 -n 193
+    [[ $stderr = *"at most 192 workers and 128 servers are possible, not 193 and 128;"* ]]
 }

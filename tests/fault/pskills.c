@@ -3,7 +3,7 @@
  * Injects faults into a cluster of parameter servers, drawn by a seed, while
  * workers push, and compares all sums repeatedly: see pskills.h.
  *
- *   pskills [--marks|--no-dedupe] BLOWS SEED [shm|ipc|tcp]
+ *   pskills [--marks|--no-dedupe|--aggregate|--kills] BLOWS SEED [shm|ipc|tcp]
  *   pskills --failpoints PARTS PART [shm|ipc|tcp]
  *
  * Exit status 1 if a sum is wrong, something hangs or, with --marks, a step
@@ -137,11 +137,6 @@ static void kill_worker(void)
     cluster.worker_ns[number] = now_plus_ms(below(300));
 }
 
-static uint64_t bit_of(unsigned node)
-{
-    return UINT64_C(1) << node;
-}
-
 /* Either of them may be declared dead. */
 static void cut_servers(void)
 {
@@ -154,11 +149,9 @@ static void cut_servers(void)
         now_plus_ms(50 + below(1000));
     diary("servers %u and %u are cut, ways %u", one, other, ways);
     if (ways & 1)
-        atomic_fetch_or(&board->servers[one].down,
-                        bit_of(FIRST_SERVER + other));
+        atomic_store(&board->servers[one].down[FIRST_SERVER + other], true);
     if (ways & 2)
-        atomic_fetch_or(&board->servers[other].down,
-                        bit_of(FIRST_SERVER + one));
+        atomic_store(&board->servers[other].down[FIRST_SERVER + one], true);
 }
 
 static void cut_worker(void)
@@ -172,10 +165,9 @@ static void cut_worker(void)
         now_plus_ms(50 + below(1000));
     diary("worker %u and server %u are cut, ways %u", number, server, ways);
     if (ways & 1)
-        atomic_fetch_or(&board->servers[server].down, bit_of(number));
+        atomic_store(&board->servers[server].down[number], true);
     if (ways & 2)
-        atomic_fetch_or(&board->workers[number].down,
-                        bit_of(FIRST_SERVER + server));
+        atomic_store(&board->workers[number].down[FIRST_SERVER + server], true);
 }
 
 static void cut_off(void)
@@ -185,8 +177,7 @@ static void cut_off(void)
     cluster.mend_ns[number] = now_plus_ms(50 + below(1000));
     diary("server %u hears no controller", number);
     for (unsigned c = 0; c < CONTROLLERS; c++)
-        atomic_fetch_or(&board->servers[number].down,
-                        bit_of(FIRST_CONTROLLER + c));
+        atomic_store(&board->servers[number].down[FIRST_CONTROLLER + c], true);
 }
 
 /* One at a time. */
@@ -337,6 +328,7 @@ struct plan {
     const char *wire;
     bool marks;
     bool no_dedupe, aggregate;
+    bool kills;  /* only kills of servers, and a check after each */
     bool points; /* deaths at failpoints instead */
 };
 
@@ -366,9 +358,9 @@ static int run(const struct plan *plan)
     cluster_start(SERVERS_LEAST);
     check_sums();
     for (unsigned i = 1; i <= plan->count; i++) {
-        strike(draw_blow());
+        strike(plan->kills ? KILL : draw_blow());
         go_on_ms(below(200));
-        if (i % ROUND)
+        if (i % ROUND && !plan->kills)
             continue;
         cluster_mend_all();
         check_sums();
@@ -377,7 +369,8 @@ static int run(const struct plan *plan)
                     (double)(gw_now_ns() - began_ns) / 1e9);
     }
     cluster_mend_all();
-    end_servers();
+    if (!plan->kills)
+        end_servers();
     cluster_stop();
     report(plan->count, (double)(gw_now_ns() - began_ns) / 1e9);
     if (plan->marks && !marks_are_kept()) {
@@ -403,8 +396,8 @@ static int be(const char *role, unsigned number, unsigned life)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: pskills [--marks|--no-dedupe|--aggregate] BLOWS "
-                    "SEED [shm|ipc|tcp]\n"
+    fprintf(stderr, "usage: pskills [--marks|--no-dedupe|--aggregate|--kills] "
+                    "BLOWS SEED [shm|ipc|tcp]\n"
                     "       pskills --failpoints PARTS PART [shm|ipc|tcp]\n");
     return 64;
 }
@@ -420,7 +413,9 @@ int main(int argc, char **argv)
         plan.no_dedupe = strcmp(argv[1], "--no-dedupe") == 0;
         plan.aggregate = strcmp(argv[1], "--aggregate") == 0;
         plan.points = strcmp(argv[1], "--failpoints") == 0;
-        if (!plan.marks && !plan.no_dedupe && !plan.aggregate && !plan.points)
+        plan.kills = strcmp(argv[1], "--kills") == 0;
+        if (!plan.marks && !plan.no_dedupe && !plan.aggregate && !plan.points &&
+            !plan.kills)
             return usage();
         argc--;
         argv++;

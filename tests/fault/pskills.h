@@ -34,23 +34,55 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+/* The program exists in two sizes: pskills, and pskills_scale, which has as many
+ * processes as one machine can bear, and calm ones; other sizes for trials are
+ * set by -DSCALE_WORKERS=N and -DSCALE_SERVERS=N. */
+#ifndef SCALE_WORKERS
+#define SCALE_WORKERS 128
+#endif
+#ifndef SCALE_SERVERS
+#define SCALE_SERVERS 64
+#endif
+
+#ifdef PSKILLS_SCALE
 enum {
-    BOARD_FD = 3,
-    CONTROLLERS = 3,
+    WORKERS = SCALE_WORKERS,
+    SERVERS_MAX = SCALE_SERVERS + 2,
+    SERVERS_LEAST = SCALE_SERVERS,
+    SLOTS = 2 * SCALE_SERVERS,
+    KEYS = 2 * SLOTS,
+    LIVES_MAX = 256,
+    REQUESTS_MAX = 8, /* of a worker, in a round */
+    BATCH = 8,        /* processes that start at once */
+    ROUND_US = 1000000,
+    TICK_US = 50000
+};
+#else
+enum {
     WORKERS = 3,
     SERVERS_MAX = 8, /* at a time */
     SERVERS_LEAST = 4,
-    REPLICAS = 3,
     SLOTS = 16,
     KEYS = 4 * SLOTS, /* a life */
     LIVES_MAX = 2048,
+    REQUESTS_MAX = 24,
+    BATCH = 8,
+    ROUND_US = 1000, /* the longest pause of a worker after a round */
+    TICK_US = 2000   /* between two looks at orders */
+};
+#endif
+
+enum {
+    BOARD_FD = 3,
+    CONTROLLERS = 3,
+    REPLICAS = 3,
     SAMPLES_MAX = 1 << 16,
-    /* Nodes. */
-    CHECKER = 30,
-    FIRST_SERVER = 32,
-    AGGREGATOR = 59,
-    OBSERVER = 60,
-    FIRST_CONTROLLER = 61,
+    /* Nodes; workers begin at 0. */
+    CHECKER = 30 + WORKERS,
+    FIRST_SERVER = 32 + WORKERS,
+    AGGREGATOR = FIRST_SERVER + SERVERS_MAX,
+    OBSERVER = AGGREGATOR + 1,
+    FIRST_CONTROLLER = AGGREGATOR + 2,
     ENDPOINT_ROOM = 64,
     PATH_ROOM = 256,
     TEXT_ROOM = 240
@@ -73,7 +105,7 @@ enum server_state {
 
 struct server_process {
     /* Orders. */
-    _Atomic uint64_t down; /* nodes it receives nothing from, as bits */
+    _Atomic bool down[GW_PS_NODES]; /* nodes it receives nothing from */
     _Atomic bool leave;
     struct failpoint_command command;
     /* Reports of the process. */
@@ -88,7 +120,8 @@ struct server_process {
 };
 
 struct worker_process {
-    _Atomic uint64_t down;
+    _Atomic bool down[GW_PS_NODES];
+    _Atomic bool ready;    /* it has begun to push */
     _Atomic uint64_t held; /* the value of `hold` at which it rests */
 };
 

@@ -49,10 +49,16 @@ static void end(pid_t *pid)
     *pid = 0;
 }
 
+static void reconnect_to(_Atomic bool down[GW_PS_NODES])
+{
+    for (unsigned node = 0; node < GW_PS_NODES; node++)
+        atomic_store(&down[node], false);
+}
+
 void cluster_start_server(unsigned number)
 {
     struct server_process *s = &board->servers[number];
-    atomic_store(&s->down, 0);
+    reconnect_to(s->down);
     atomic_store(&s->leave, false);
     atomic_store(&s->freeze_ns, 0);
     atomic_store(&s->state, SERVER_STARTING);
@@ -67,8 +73,9 @@ void cluster_start_worker(unsigned number)
 {
     if (cluster.lives == LIVES_MAX)
         give_up("a worker's life %d: there is no room on the board", LIVES_MAX);
-    atomic_store(&board->workers[number].down, 0);
+    reconnect_to(board->workers[number].down);
     atomic_store(&board->workers[number].held, 0);
+    atomic_store(&board->workers[number].ready, false);
     cluster.life[number] = cluster.lives++;
     cluster.worker_cut_ns[number] = cluster.worker_ns[number] = 0;
     cluster.workers[number] = spawn("worker", number, cluster.life[number]);
@@ -108,12 +115,11 @@ void cluster_kill_controller(unsigned number)
 
 static void reconnect(unsigned number)
 {
-    uint64_t bit = UINT64_C(1) << (FIRST_SERVER + number);
-    atomic_store(&board->servers[number].down, 0);
+    reconnect_to(board->servers[number].down);
     for (unsigned i = 0; i < SERVERS_MAX; i++)
-        atomic_fetch_and(&board->servers[i].down, ~bit);
+        atomic_store(&board->servers[i].down[FIRST_SERVER + number], false);
     for (unsigned i = 0; i < WORKERS; i++)
-        atomic_fetch_and(&board->workers[i].down, ~bit);
+        atomic_store(&board->workers[i].down[FIRST_SERVER + number], false);
 }
 
 static void mend_server(unsigned number)
@@ -172,7 +178,7 @@ static void check_workers(uint64_t now_ns)
         int status;
         if (cluster.worker_cut_ns[i] && now_ns >= cluster.worker_cut_ns[i]) {
             cluster.worker_cut_ns[i] = 0;
-            atomic_store(&board->workers[i].down, 0);
+            reconnect_to(board->workers[i].down);
         }
         if (cluster.workers[i] == 0 && now_ns >= cluster.worker_ns[i])
             cluster_start_worker(i);
@@ -316,14 +322,45 @@ void cluster_open(const char *wire, uint64_t seed)
     find_ports();
 }
 
+/* The first ones of each role have joined. Many that join at once would wait
+ * for each other, and time out on a busy machine. */
+static void await_started(unsigned servers, unsigned workers)
+{
+    static const uint64_t most_ns = 120000000000;
+    uint64_t deadline_ns = gw_now_ns() + most_ns;
+    unsigned server = 0, worker = 0;
+    while (server < servers || worker < workers) {
+        while (server < servers &&
+               atomic_load(&board->servers[server].state) == SERVER_SERVING)
+            server++;
+        while (worker < workers && atomic_load(&board->workers[worker].ready))
+            worker++;
+        if (gw_now_ns() > deadline_ns)
+            give_up("%u of %u servers and %u of %u workers have started",
+                    server, servers, worker, workers);
+        cluster_tick();
+        nap_us(2000);
+    }
+}
+
 void cluster_start(unsigned servers)
 {
     for (unsigned c = 0; c < CONTROLLERS; c++)
         cluster.controllers[c] = spawn("controller", c, 0);
     observer_start(servers);
-    for (unsigned i = 0; i < servers; i++)
+    for (unsigned i = 0; i < WORKERS; i++)
+        cluster.worker_ns[i] = UINT64_MAX; /* not yet */
+    for (unsigned i = 0; i < servers; i++) {
         cluster_start_server(i);
-    cluster_tick();
+        if ((i + 1) % BATCH == 0)
+            await_started(i + 1, 0);
+    }
+    for (unsigned i = 0; i < WORKERS; i++) {
+        cluster_start_worker(i);
+        if ((i + 1) % BATCH == 0)
+            await_started(servers, i + 1);
+    }
+    await_started(servers, WORKERS);
 }
 
 void cluster_stop(void)

@@ -46,15 +46,15 @@ static void on_status(void *context)
 
 /* ---- orders ---- */
 
-static void obey(struct gw_ps_server *mine, uint64_t *down)
+static void obey(struct gw_ps_server *mine, bool down[GW_PS_NODES])
 {
-    uint64_t wanted = atomic_load(&process->down);
-    for (unsigned node = 0; node < GW_PS_NODES; node++)
-        if ((wanted ^ *down) >> node & 1)
+    for (unsigned node = 0; node < GW_PS_NODES; node++) {
+        bool wanted = atomic_load(&process->down[node]);
+        if (wanted != down[node])
             gw_ps_server_emulate_link(
-                mine, node,
-                &(struct gw_link_profile){.down = wanted >> node & 1});
-    *down = wanted;
+                mine, node, &(struct gw_link_profile){.down = wanted});
+        down[node] = wanted;
+    }
 }
 
 static struct gw_ps_server *start(unsigned number)
@@ -90,9 +90,9 @@ static struct gw_ps_server *start(unsigned number)
 static bool serve(unsigned number, struct gw_ps_server *mine)
 {
     struct gw_error why;
-    uint64_t down = 0;
+    bool down[GW_PS_NODES] = {false};
     for (;;) {
-        obey(mine, &down);
+        obey(mine, down);
         apply_failpoint_command(&process->command);
         if (gw_ps_server_error(mine, &why))
             return false;
@@ -103,7 +103,7 @@ static bool serve(unsigned number, struct gw_ps_server *mine)
             if (err != GW_ECLOSED)
                 give_up("server %u: leave: %s", number, why.text);
         }
-        nap_us(2000);
+        nap_us(TICK_US);
     }
 }
 

@@ -10,12 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum {
-    REQUESTS_MAX = 24,
-    REQUEST_KEYS = 6,
-    VALUE_MAX = 3,
-    EXIT_DECLARED_DEAD = 3
-};
+enum { REQUEST_KEYS = 6, VALUE_MAX = 3, EXIT_DECLARED_DEAD = 3 };
 
 struct request {
     struct gw_ps_handle handle;
@@ -38,16 +33,16 @@ struct worker {
 static void *obey(void *context)
 {
     struct worker *w = context;
-    uint64_t down = 0;
+    bool down[GW_PS_NODES] = {false};
     for (;;) {
-        uint64_t wanted = atomic_load(&board->workers[w->number].down);
-        for (unsigned node = 0; node < GW_PS_NODES; node++)
-            if ((wanted ^ down) >> node & 1)
-                gw_ps_emulate_link(
-                    w->ps, node,
-                    &(struct gw_link_profile){.down = wanted >> node & 1});
-        down = wanted;
-        nap_us(2000);
+        for (unsigned node = 0; node < GW_PS_NODES; node++) {
+            bool wanted = atomic_load(&board->workers[w->number].down[node]);
+            if (wanted != down[node])
+                gw_ps_emulate_link(w->ps, node,
+                                   &(struct gw_link_profile){.down = wanted});
+            down[node] = wanted;
+        }
+        nap_us(TICK_US);
     }
     return NULL;
 }
@@ -200,6 +195,7 @@ int worker_main(unsigned number, unsigned life)
         err = open_items(w.ps, &w.items, &why);
     if (!err && pthread_create(&links, NULL, obey, &w) != 0)
         give_up("worker %u: no thread", number);
+    atomic_store(&board->workers[number].ready, true);
     while (!err) {
         rest(&w);
         err = push_some(&w, &why);
@@ -207,7 +203,7 @@ int worker_main(unsigned number, unsigned life)
             err = do_item(&w, &why);
         if (!err && gw_rng_below(&w.rng, 8) == 0)
             err = pull_own(&w, &why);
-        nap_us(gw_rng_below(&w.rng, 1000));
+        nap_us(gw_rng_below(&w.rng, ROUND_US));
     }
     return ends(&w, err, &why);
 }

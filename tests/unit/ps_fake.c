@@ -54,10 +54,14 @@ static void free_mail(struct fake_mail *mail)
 
 /* ---- messages of a worker ---- */
 
+static const struct gw__ps_segment *segments_of(const struct gw__ps_head *head)
+{
+    return (const struct gw__ps_segment *)(const void *)(head + 1);
+}
+
 static uint64_t slots_of(const struct gw__ps_head *head)
 {
-    const struct gw__ps_segment *s =
-        (const struct gw__ps_segment *)(const void *)(head + 1);
+    const struct gw__ps_segment *s = segments_of(head);
     uint64_t slots = 0;
     for (unsigned i = 0; i < head->segments; i++)
         slots |= (uint64_t)1 << s[i].slot;
@@ -179,7 +183,8 @@ static void serve_segment(struct reply *r, const struct gw__ps_head *head,
         apply(keys, s->keys, values);
     else
         fake.duplicates += values != NULL;
-    r->head.done |= (uint64_t)1 << s->slot;
+    r->head.done |= (uint64_t)1 << (s - segments_of(head));
+    r->head.closed |= (uint64_t)1 << s->slot; /* for record_acks */
     for (uint32_t i = 0; head->kind != GW__PS_PUSH && i < s->keys; i++) {
         memcpy(r->values + r->count, fake.values + keys[i] * width,
                width * sizeof(float));
@@ -292,7 +297,7 @@ static void at_server(const struct fake_mail *mail)
         r.head.flags = GW__PS_WANT_KEYS;
     else
         serve(&r, mail, head, keys);
-    if (!r.head.code && r.head.done != slots_of(head)) {
+    if (!r.head.code && r.head.closed != slots_of(head)) {
         r.head.code = GW_EUNREACH;
         if (head->routes < fake.truth.version &&
             !(r.head.flags & GW__PS_WANT_KEYS))
@@ -308,13 +313,14 @@ static void free_message(struct gw__message_in *message)
     free(message);
 }
 
-/* These servers name the acknowledged push in the reply. */
+/* These servers name the acknowledged push and its slots in the reply. */
 static void record_acks(const struct gw__ps_head *head)
 {
     uint64_t sequence = head->sequence;
     if (sequence < FAKE_SEQUENCES)
         fake.acked[sequence] |=
-            head->done | (head->code == GW_EINVAL ? fake.needed[sequence] : 0);
+            head->closed |
+            (head->code == GW_EINVAL ? fake.needed[sequence] : 0);
 }
 
 static void at_worker(const struct fake_mail *mail)

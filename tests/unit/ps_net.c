@@ -134,11 +134,10 @@ void net_send(struct net *net, unsigned worker, unsigned server,
 
 /* ---- servers ---- */
 
-struct server_context {
+static struct server_context {
     struct net *net;
     unsigned server;
-};
-static struct server_context server_contexts[NET_SERVERS];
+} server_contexts[NET_SERVERS];
 
 static void on_send(void *context, const struct gw__message_out *message)
 {
@@ -146,12 +145,18 @@ static void on_send(void *context, const struct gw__message_out *message)
     net_enqueue(self->net, self->server, message);
 }
 
-static uint64_t server_bits(const struct net *net)
+static struct gw_nodes server_set(const struct net *net)
 {
-    uint64_t bits = 0;
+    struct gw_nodes servers = {{0}};
     for (unsigned i = 0; i < net->server_count; i++)
-        bits |= net->gone[i] ? 0 : UINT64_C(1) << i;
-    return bits;
+        servers.words[0] |= (uint64_t)!net->gone[i] << i;
+    return servers;
+}
+
+static void place_slots(struct net *net)
+{
+    const struct gw_nodes servers = server_set(net);
+    gw__routes_servers(&net->routes, &servers);
 }
 
 static void on_propose(void *context, const struct gw__command *command)
@@ -162,10 +167,11 @@ static void on_propose(void *context, const struct gw__command *command)
     if (net->no_proposals || chance(net, net->loss_ppm) ||
         net->gone[self->server])
         return;
+    const struct gw_nodes servers = server_set(net);
     enum gw_err err = (command->kind == GW__CMD_PROMOTE ? gw__routes_promote
                                                         : gw__routes_handover)(
         &net->routes, command->slot.slot, command->slot.term,
-        command->slot.node, server_bits(net), NULL);
+        command->slot.node, &servers, NULL);
     if (err == GW_OK)
         net_send_update(net);
 }
@@ -237,7 +243,7 @@ void net_lose_mail(struct net *net, unsigned server)
 void net_add_server(struct net *net)
 {
     net_add_silent(net);
-    gw__routes_servers(&net->routes, server_bits(net));
+    place_slots(net);
     net_send_update(net);
 }
 
@@ -272,7 +278,7 @@ void net_add_silent(struct net *net)
 
 void net_assign_slots(struct net *net)
 {
-    gw__routes_servers(&net->routes, server_bits(net));
+    place_slots(net);
     net_send_update(net);
     net_run(net, 10);
 }
@@ -287,6 +293,7 @@ void net_free(struct net *net)
         for (unsigned j = 0; j < net->requests[i].sent; j++)
             free(net->requests[i].memory[j]);
         free(net->requests[i].memory);
+        free(net->requests[i].carried);
         free(net->requests[i].keys);
         free(net->requests[i].values);
     }
@@ -323,7 +330,7 @@ void net_kill(struct net *net, unsigned server)
 void net_declare_dead(struct net *net, unsigned server)
 {
     net->gone[server] = true;
-    gw__routes_servers(&net->routes, server_bits(net));
+    place_slots(net);
     net_send_update(net);
 }
 

@@ -37,6 +37,7 @@ struct net_request {
     bool half;
     void **memory; /* the values of each attempt: the servers read them there,
                     * and they are overwritten once the request is done */
+    uint64_t *carried; /* the slots of each attempt, as bits */
     unsigned sent;
     uint64_t requested_ns;
     struct gw__ps_head reply; /* the newest reply */

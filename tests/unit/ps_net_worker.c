@@ -16,18 +16,20 @@ static void send_request(struct net *net, unsigned number)
     for (unsigned server = 0; server < net->server_count; server++) {
         struct {
             struct gw__ps_head head;
-            struct gw__ps_segment segments[GW_PS_SLOTS_MAX];
-        } out = {.head = {.magic = GW__PS_MAGIC,
-                          .kind = (uint16_t)r->kind,
-                          .flags = r->half ? GW__PS_HALF : 0,
-                          .request = number + 1,
-                          .routes = net->routes.version,
-                          .sequence = r->sequence,
-                          .low_watermark = r->low_watermark,
-                          .clock = r->clock,
-                          .closed = r->closed,
-                          .table = (uint16_t)r->table}};
+            struct gw__ps_segment segments[GW_PS_SEGMENTS_MAX];
+        } out = {
+            .head = {.magic = GW__PS_MAGIC,
+                     .kind = (uint16_t)r->kind,
+                     .flags = r->half ? GW__PS_HALF : 0,
+                     .request = number + 1 + ((uint64_t)(r->sent + 1) << 32),
+                     .routes = net->routes.version,
+                     .sequence = r->sequence,
+                     .low_watermark = r->low_watermark,
+                     .clock = r->clock,
+                     .closed = r->closed,
+                     .table = (uint16_t)r->table}};
         size_t width = net->routes.tables[r->table].width, keys = 0;
+        uint64_t carried = 0;
         uint64_t *key_data = malloc(r->count * sizeof *key_data + 1);
         float *values = malloc(r->count * width * sizeof *values + 1);
         for (unsigned s = 0; s < net->routes.slot_count; s++) {
@@ -42,6 +44,7 @@ static void send_request(struct net *net, unsigned number)
                        width * sizeof *values);
                 key_data[keys++] = r->keys[i];
             }
+            carried |= UINT64_C(1) << s;
             out.segments[out.head.segments++] =
                 (struct gw__ps_segment){s, (uint32_t)(keys - before)};
         }
@@ -62,6 +65,8 @@ static void send_request(struct net *net, unsigned number)
         if (keys > 0)
             net_enqueue(net, NET_WORKER_NODE + r->worker, &message);
         r->memory = realloc(r->memory, (r->sent + 1) * sizeof *r->memory);
+        r->carried = realloc(r->carried, (r->sent + 1) * sizeof *r->carried);
+        r->carried[r->sent] = carried;
         r->memory[r->sent++] = values;
         free(key_data);
     }
@@ -207,6 +212,20 @@ static void overwrite(struct net *net, struct net_request *r)
             ((float *)r->memory[i])[j] = 12345;
 }
 
+/* The slots that the reply acknowledges. Its request names the attempt; 0: the
+ * test has made the message. */
+static uint64_t slots_done(const struct net_request *r,
+                           const struct gw__ps_head *head)
+{
+    unsigned attempt = (unsigned)(head->request >> 32);
+    uint64_t done = head->done, slots = 0;
+    for (uint64_t rest = attempt ? r->carried[attempt - 1] : r->todo; rest;
+         rest &= rest - 1, done >>= 1)
+        if (done & 1)
+            slots |= rest & -rest;
+    return slots;
+}
+
 void net_on_reply(struct net *net, struct gw__message_in *message)
 {
     const struct gw__ps_head *head;
@@ -214,8 +233,9 @@ void net_on_reply(struct net *net, struct gw__message_in *message)
     struct gw_error why;
     ck_assert_int_eq(gw__ps_check(message, &head, &segments, &why), GW_OK);
     ck_assert_int_eq(head->kind, GW__PS_REPLY);
-    ck_assert(head->request >= 1 && head->request <= net->request_count);
-    struct net_request *r = &net->requests[head->request - 1];
+    unsigned number = (uint32_t)head->request;
+    ck_assert(number >= 1 && number <= net->request_count);
+    struct net_request *r = &net->requests[number - 1];
     if (r->done || r->failed)
         return;
     r->reply = *head;
@@ -230,9 +250,10 @@ void net_on_reply(struct net *net, struct gw__message_in *message)
             memcpy(&r->work, message->parts[2].data, sizeof r->work);
         r->todo = head->code == GW_OK ? 0 : r->todo;
     } else {
-        if (r->kind != GW__PS_PUSH && head->done)
-            copy_values(net, r, head->done, message);
-        r->todo &= ~head->done;
+        uint64_t done = slots_done(r, head);
+        if (r->kind != GW__PS_PUSH && done)
+            copy_values(net, r, done, message);
+        r->todo &= ~done;
     }
     r->failed = failed;
     r->done = !failed && r->todo == 0;

@@ -85,7 +85,7 @@ static const char *step_fault(struct route_sim *w,
 static void check(struct route_sim *w, const struct gw__routes *before)
 {
     unsigned learning[GW__ROUTE_NODES] = {0};
-    bool changed = w->routes.drained != before->drained;
+    bool changed = !gw__nodes_equal(w->routes.drained, before->drained);
     const char *fault = NULL;
     for (unsigned i = 0; i < w->routes.slot_count && !fault; i++) {
         const struct gw__slot_route *was = &before->slots[i];
@@ -114,7 +114,7 @@ void routes_set_servers(struct route_sim *w, uint64_t servers)
     w->servers = servers;
     w->drained &= servers;
     w->promoted = 255;
-    bool changed = gw__routes_servers(&w->routes, servers);
+    bool changed = gw__routes_servers(&w->routes, NODE_BITS(servers));
     ck_assert(changed == (w->routes.version > before.version));
     check(w, &before);
 }
@@ -124,7 +124,8 @@ void routes_drain(struct route_sim *w, unsigned node)
     struct gw__routes before = w->routes;
     w->drained |= node_bit(node);
     w->promoted = 255;
-    (void)gw__routes_drain(&w->routes, w->servers, w->drained);
+    (void)gw__routes_drain(&w->routes, NODE_BITS(w->servers),
+                           NODE_BITS(w->drained));
     check(w, &before);
 }
 
@@ -133,7 +134,7 @@ void routes_advise(struct route_sim *w, const struct gw__advice *advice)
 {
     struct gw__routes before = w->routes;
     w->promoted = 255;
-    gw__routes_advise(&w->routes, advice, w->servers);
+    gw__routes_advise(&w->routes, advice, NODE_BITS(w->servers));
     ck_assert(w->routes.version == before.version + (before.slot_count > 0));
     if (memcmp(w->routes.slots, before.slots, sizeof before.slots) == 0)
         before.version = w->routes.version;
@@ -156,11 +157,13 @@ bool routes_advance(struct route_sim *w)
     w->promoted = slot->learner;
     if (slot->learner != GW__NO_NODE)
         ck_assert_int_eq(gw__routes_promote(&w->routes, i, slot->term,
-                                            slot->learner, w->servers, &why),
+                                            slot->learner,
+                                            NODE_BITS(w->servers), &why),
                          GW_OK);
     else
         ck_assert_int_eq(gw__routes_handover(&w->routes, i, slot->term,
-                                             slot->successor, w->servers, &why),
+                                             slot->successor,
+                                             NODE_BITS(w->servers), &why),
                          GW_OK);
     check(w, &before);
     return true;
@@ -188,7 +191,7 @@ static void check_even(const struct route_sim *w, const unsigned *load,
                        const char *what)
 {
     unsigned least = UINT32_MAX, most = 0;
-    for (unsigned node = 0; node < GW__ROUTE_NODES; node++) {
+    for (unsigned node = 0; node < 64; node++) {
         if (!(node_bit(node) & w->servers & ~w->drained))
             continue;
         least = load[node] < least ? load[node] : least;
@@ -220,7 +223,7 @@ void routes_check_quiet(const struct route_sim *w)
         check_even(w, replicas, "replicas");
         check_even(w, primaries, "primaries");
     }
-    for (unsigned node = 0; node < GW__ROUTE_NODES; node++)
+    for (unsigned node = 0; node < 64; node++)
         if (node_bit(node) & w->drained)
             ck_assert(gw__routes_is_empty(&w->routes, node));
 }
@@ -231,7 +234,7 @@ struct route_sim routes_begin(uint64_t seed)
     struct gw_error why;
     gw_rng_seed(&w.rng, seed);
     gw__routes_init(&w.routes);
-    unsigned slots = 1 + routes_draw(&w, GW_PS_SLOTS_MAX);
+    unsigned slots = 1 + routes_draw(&w, GW_PS_SLOTS_DEFAULT);
     unsigned replicas = 1 + routes_draw(&w, GW_PS_REPLICAS_MAX);
     unsigned servers = 1 + routes_draw(&w, 4);
     ck_assert_int_eq(gw__routes_open(&w.routes, slots, replicas, servers, &why),

@@ -21,6 +21,9 @@ struct route_sim {
     uint64_t touched;           /* slots that were changed */
 };
 
+/* The set of these nodes, which are below 64. */
+#define NODE_BITS(bits) (&(struct gw_nodes){{(bits)}})
+
 uint64_t node_bit(unsigned node);
 unsigned count_nodes(uint64_t nodes);
 unsigned routes_draw(struct route_sim *w, unsigned bound);

@@ -80,7 +80,7 @@ START_TEST(each_fault_has_its_sentence)
     expect_fault(head, "the message is for another incarnation of node 0");
     head = good;
     head.from = GW__MESSENGER_NODES;
-    expect_fault(head, "a message from node 64 to node 0");
+    expect_fault(head, "a message from node 576 to node 0");
     head.from = 0;
     expect_fault(head, "a message from node 0 to node 0");
     head = good;

@@ -197,7 +197,7 @@ START_TEST(all_workers_of_a_host_share_a_message_per_server)
     struct wire wire = {.count = 0};
     struct gw__gather gather;
     gw__gather_init(&gather, WINDOW_NS, keep, &wire);
-    gather.ps_members = (1U << WORKERS) - 1;
+    gather.ps_members = gw__nodes_first(WORKERS);
     for (unsigned round = 0; round < ROUNDS; round++)
         for (unsigned w = 0; w < WORKERS; w++) {
             for (unsigned s = 0; s < SERVERS; s++)
@@ -218,7 +218,7 @@ START_TEST(the_first_message_waits_no_longer_than_the_window)
     struct wire wire = {.count = 0};
     struct gw__gather gather;
     gw__gather_init(&gather, WINDOW_NS, keep, &wire);
-    gather.ps_members = (1U << WORKERS) - 1;
+    gather.ps_members = gw__nodes_first(WORKERS);
     put(&gather, 10, 0, 0);
     put(&gather, 500, 1, 0);
     put(&gather, 700, 1, 0); /* two of one worker */
@@ -229,7 +229,7 @@ START_TEST(the_first_message_waits_no_longer_than_the_window)
     ck_assert_uint_eq(wire.count, 1);
     ck_assert_uint_eq(wire.to[0], 32);
     ck_assert_uint_eq(gw__gather_due(&gather), 900 + WINDOW_NS);
-    gather.ps_members = 1U << 2; /* the others have gone */
+    gather.ps_members = gw__nodes_only(2); /* the others have gone */
     gw__gather_flush(&gather, 1100);
     ck_assert_uint_eq(wire.count, 2);
     ck_assert_uint_eq(gather.servers.saved, 2);

@@ -52,13 +52,13 @@ START_TEST(it_connects_to_the_servers)
 {
     struct gw_ps_cluster *cluster = cluster_start("shm", 2, 1);
     struct gw__node *node = open_node(cluster, GW__WORKER);
-    uint64_t reached = 0;
+    struct gw_nodes reached = {{0}};
     while (!gw__node_reaches(node, 32) || !gw__node_reaches(node, 33))
         if (turn(node) & GW__NODE_REACH)
-            reached |= gw__node_reached(node);
-    ck_assert_uint_eq(reached, UINT64_C(3) << 32);
+            reached = gw__nodes_or(reached, gw__node_reached(node));
+    ck_assert_uint_eq(reached.words[0], UINT64_C(3) << 32);
     ck_assert_uint_eq(gw__node_update(node)->routes.slot_count,
-                      GW_PS_SLOTS_MAX);
+                      GW_PS_SLOTS_DEFAULT);
     ck_assert_uint_eq(gw__node_lease(node), 0);
     gw_ps_cluster_kill(cluster, 1);
     while (gw__node_reaches(node, 33))

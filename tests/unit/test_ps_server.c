@@ -370,8 +370,8 @@ static size_t forge(uint8_t *bytes, size_t room, uint64_t closed)
 {
     struct gw__writer w = gw__writer_on(bytes, room);
     gw__put_u32(&w, GW__SAVED_MAGIC);
-    gw__put_u8(&w, SLOTS);
-    gw__put_u8(&w, 0);
+    gw__put_u16(&w, SLOTS);
+    gw__put_u16(&w, 0);
     gw__put_u8(&w, 0);
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
         gw__put_u64(&w, closed);

@@ -308,7 +308,8 @@ START_TEST(a_server_leaves)
     unsigned table = begin(&net, (unsigned)_i, 3, 2);
     make_hostile(net);
     push_for(net, table, 60);
-    gw__routes_drain(&net->routes, 7, 1);
+    gw__routes_drain(&net->routes, &(struct gw_nodes){{7}},
+                     &(struct gw_nodes){{1}});
     net_send_update(net);
     push_for(net, table, 300);
     net_drain(net, 30000);

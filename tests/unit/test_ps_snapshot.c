@@ -184,7 +184,7 @@ START_TEST(an_older_snapshot_is_refused_by_its_version)
     whole(8);
     write_at("manifest", (off_t)strlen("gradwire snapshot "), "1");
     check_refused(
-        "manifest: version 1 instead of 2; use the release that wrote it");
+        "manifest: version 1 instead of 3; use the release that wrote it");
 }
 END_TEST
 

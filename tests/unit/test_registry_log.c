@@ -176,7 +176,7 @@ START_TEST(truncated_long_or_invalid_input_is_refused)
         ck_assert_uint_ne(gw__registry_digest(pair.first), digest); /* index */
         bytes[2] = 2;
         pair_apply_bytes(bytes, used);
-        pair_expect_text("the command is not of version 6");
+        pair_expect_text("the command is not of version 7");
     }
     pair_apply_bytes("", 0);
     pair_expect_text("malformed command of 0 bytes");

@@ -195,7 +195,7 @@ END_TEST
 START_TEST(many)
 {
     for (uint32_t s = 0; s < PS_SERVERS; s++)
-        for (uint32_t i = 0; i < GW_PS_SLOTS_MAX; i++)
+        for (uint32_t i = 0; i < GW_PS_SLOTS_DEFAULT; i++)
             if (i % PS_SERVERS == s || (i + 1) % PS_SERVERS == s)
                 slot(s, i,
                      i % PS_SERVERS == s ? GW_PS_PRIMARY : GW_PS_SECONDARY);

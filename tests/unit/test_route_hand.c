@@ -25,8 +25,9 @@ static struct route_sim two_servers(void)
 
 START_TEST(what_cannot_be_opened)
 {
-    static const unsigned bad[][3] = {{0, 1, 1}, {65, 1, 1}, {1, 0, 1},
-                                      {1, 6, 1}, {1, 1, 0},  {1, 1, 65}};
+    static const unsigned bad[][3] = {{0, 1, 1}, {GW_PS_SLOTS_MAX + 1, 1, 1},
+                                      {1, 0, 1}, {1, 6, 1},
+                                      {1, 1, 0}, {1, 1, GW__ROUTE_NODES + 1}};
     struct gw__routes routes;
     struct gw_error why;
     gw__routes_init(&routes);
@@ -48,22 +49,29 @@ START_TEST(only_moves_in_progress_end_and_only_in_their_term)
     while (w.routes.slots[i].learner != 2)
         ck_assert_uint_lt(++i, 8);
     uint64_t term = w.routes.slots[i].term;
-    ck_assert_int_eq(gw__routes_promote(&w.routes, i, term - 1, 2, 7, &why),
-                     GW_EINVAL);
-    ck_assert_int_eq(gw__routes_promote(&w.routes, i, term, 1, 7, &why),
-                     GW_EINVAL);
-    ck_assert_int_eq(gw__routes_promote(&w.routes, 8, term, 2, 7, &why),
-                     GW_EINVAL);
+    ck_assert_int_eq(
+        gw__routes_promote(&w.routes, i, term - 1, 2, NODE_BITS(7), &why),
+        GW_EINVAL);
+    ck_assert_int_eq(
+        gw__routes_promote(&w.routes, i, term, 1, NODE_BITS(7), &why),
+        GW_EINVAL);
+    ck_assert_int_eq(
+        gw__routes_promote(&w.routes, 8, term, 2, NODE_BITS(7), &why),
+        GW_EINVAL);
     ck_assert_str_eq(why.text, "slot 8 does not exist");
-    ck_assert_int_eq(gw__routes_promote(&w.routes, i, term, 255, 7, &why),
-                     GW_EINVAL);
-    ck_assert_int_eq(gw__routes_handover(&w.routes, i, term, 255, 7, &why),
-                     GW_EINVAL);
-    ck_assert_int_eq(gw__routes_handover(&w.routes, i, term, 1, 7, &why),
-                     GW_EINVAL);
+    ck_assert_int_eq(
+        gw__routes_promote(&w.routes, i, term, 255, NODE_BITS(7), &why),
+        GW_EINVAL);
+    ck_assert_int_eq(
+        gw__routes_handover(&w.routes, i, term, 255, NODE_BITS(7), &why),
+        GW_EINVAL);
+    ck_assert_int_eq(
+        gw__routes_handover(&w.routes, i, term, 1, NODE_BITS(7), &why),
+        GW_EINVAL);
     ck_assert_mem_eq(&before, &w.routes, sizeof before);
     w.promoted = 2;
-    ck_assert_int_eq(gw__routes_promote(&w.routes, i, term, 2, 7, &why), GW_OK);
+    ck_assert_int_eq(
+        gw__routes_promote(&w.routes, i, term, 2, NODE_BITS(7), &why), GW_OK);
     ck_assert(gw__route_in_sync(&w.routes.slots[i], 2));
 }
 END_TEST

@@ -50,9 +50,9 @@ static void assign_slots(unsigned slots, unsigned servers, unsigned replicas)
     for (unsigned i = 0; i < slots; i++) {
         struct gw__slot_route *slot = &routes.slots[i];
         slot->term = 1;
-        slot->count = (uint8_t)replicas;
+        slot->count = (uint16_t)replicas;
         for (unsigned k = 0; k < replicas; k++)
-            slot->replica[k] = (uint8_t)((i + k) % servers);
+            slot->replica[k] = (uint16_t)((i + k) % servers);
         slot->primary = slot->replica[0];
     }
 }
@@ -62,8 +62,9 @@ START_TEST(the_hot_slot_stays_and_others_leave)
     struct gw__advice advice;
     double load[GW_PS_SLOTS_MAX] = {6, 1, 1, 1, 1, 1, 1, 1};
     assign_slots(8, 2, 1);
-    ck_assert_double_eq_tol(gw__slot_balance(&routes, load, 3, &advice),
-                            1 - 7.0 / 9, 1e-9);
+    ck_assert_double_eq_tol(
+        gw__slot_balance(&routes, load, NODE_BITS(3), &advice), 1 - 7.0 / 9,
+        1e-9);
     ck_assert_uint_eq(advice.node[0][0], 0);
     unsigned moved = 0;
     for (unsigned i = 0; i < 8; i++)
@@ -77,10 +78,12 @@ START_TEST(nothing_moves_that_gains_nothing)
     struct gw__advice advice;
     double one[GW_PS_SLOTS_MAX] = {9}, even[GW_PS_SLOTS_MAX] = {1, 1, 1, 1};
     assign_slots(4, 2, 1);
-    ck_assert_double_eq(gw__slot_balance(&routes, one, 3, &advice), 0);
+    ck_assert_double_eq(gw__slot_balance(&routes, one, NODE_BITS(3), &advice),
+                        0);
     for (unsigned i = 0; i < 4; i++)
         ck_assert_uint_eq(advice.node[i][0], i % 2);
-    ck_assert_double_eq(gw__slot_balance(&routes, even, 3, &advice), 0);
+    ck_assert_double_eq(gw__slot_balance(&routes, even, NODE_BITS(3), &advice),
+                        0);
     for (unsigned i = 0; i < 4; i++)
         ck_assert_uint_eq(advice.node[i][0], i % 2);
 }
@@ -93,8 +96,9 @@ START_TEST(who_is_in_sync_comes_first)
     struct gw__advice advice;
     double load[GW_PS_SLOTS_MAX] = {2, 1, 1, 2, 1, 1, 1, 1, 1};
     assign_slots(9, 3, 2);
-    ck_assert_double_eq_tol(gw__slot_balance(&routes, load, 7, &advice),
-                            1 - 4.0 / 5, 1e-9);
+    ck_assert_double_eq_tol(
+        gw__slot_balance(&routes, load, NODE_BITS(7), &advice), 1 - 4.0 / 5,
+        1e-9);
     for (unsigned i = 0; i < 9; i++)
         for (unsigned k = 0; k < 2; k++)
             ck_assert(gw__route_in_sync(&routes.slots[i], advice.node[i][k]));
@@ -110,7 +114,7 @@ START_TEST(who_has_come_gets_its_share)
     assign_slots(32, 3, 2);
     for (unsigned i = 0; i < 32; i++)
         load[i] = 1;
-    gw__slot_balance(&routes, load, 15, &advice);
+    gw__slot_balance(&routes, load, NODE_BITS(15), &advice);
     for (unsigned i = 0; i < 32; i++) {
         of += advice.node[i][0] == 3 ? load[i] : 0;
         replicas += advice.node[i][0] == 3 || advice.node[i][1] == 3;
@@ -176,7 +180,7 @@ static unsigned play(unsigned windows)
         r.now_ns += SECOND;
         record_slots();
         if (gw__slot_load_end_window(&r.load, &r.routes.routes,
-                                     r.routes.servers, &advice)) {
+                                     NODE_BITS(r.routes.servers), &advice)) {
             routes_advise(&r.routes, &advice);
             r.advised++;
             late += n >= windows / 2;
@@ -204,8 +208,8 @@ static void begin_run(uint64_t seed, double noise)
 static double gain(void)
 {
     static struct gw__advice ignored;
-    return gw__slot_balance(&r.routes.routes, r.weight, r.routes.servers,
-                            &ignored);
+    return gw__slot_balance(&r.routes.routes, r.weight,
+                            NODE_BITS(r.routes.servers), &ignored);
 }
 
 static double uneven(void)
@@ -213,7 +217,8 @@ static double uneven(void)
     static struct gw__slot_load truth;
     for (unsigned i = 0; i < r.routes.routes.slot_count; i++)
         truth.rate[i].bytes = r.weight[i];
-    return gw__slot_load_uneven(&truth, &r.routes.routes, r.routes.servers);
+    return gw__slot_load_uneven(&truth, &r.routes.routes,
+                                NODE_BITS(r.routes.servers));
 }
 
 /* Up to a tenth of noise in each rate. */
@@ -276,8 +281,8 @@ START_TEST(little_load_moves_nothing)
     for (unsigned n = 0; n < 20; n++) {
         r.now_ns += SECOND;
         record_slots();
-        ck_assert(!gw__slot_load_end_window(&r.load, &r.routes.routes,
-                                            r.routes.servers, &advice));
+        ck_assert(!gw__slot_load_end_window(
+            &r.load, &r.routes.routes, NODE_BITS(r.routes.servers), &advice));
     }
 }
 END_TEST
@@ -290,7 +295,8 @@ static unsigned apply_windows(const double *load, unsigned windows)
     for (unsigned n = 0; n < windows; n++) {
         for (unsigned i = 0; i < routes.slot_count; i++)
             r.load.rate[i].bytes = load[i] * 1e6;
-        count += gw__slot_load_end_window(&r.load, &routes, 3, &advice);
+        count +=
+            gw__slot_load_end_window(&r.load, &routes, NODE_BITS(3), &advice);
     }
     return count;
 }
@@ -317,8 +323,9 @@ START_TEST(a_small_gain_is_none)
     struct gw__advice advice;
     memset(&r, 0, sizeof r);
     assign_slots(6, 2, 1);
-    ck_assert_double_eq_tol(gw__slot_balance(&routes, load, 3, &advice),
-                            1 - 66.0 / 72, 1e-9);
+    ck_assert_double_eq_tol(
+        gw__slot_balance(&routes, load, NODE_BITS(3), &advice), 1 - 66.0 / 72,
+        1e-9);
     ck_assert_uint_eq(apply_windows(load, 20), 0);
 }
 END_TEST

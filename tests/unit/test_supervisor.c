@@ -334,6 +334,26 @@ START_TEST(messages_arrive_whole)
 }
 END_TEST
 
+/* The struct is larger than a message; its used parts are not. */
+START_TEST(a_status_arrives_without_its_unused_parts)
+{
+    static struct node_status sent, received;
+    static char packed[CHILD_CHANNEL_BYTES_MAX];
+    sent.server.slot_count = 64;
+    sent.server.slots[63].term = 7;
+    sent.server.clocks[3].worker_count = 2;
+    sent.server.clocks[3].workers[1].clock = 8;
+    sent.server.clocks[3].until = true;
+    size_t bytes = node_status_pack(&sent, packed);
+    ck_assert(bytes > 0 && bytes < sizeof sent / 2);
+    ck_assert(node_status_unpack(packed, bytes, &received));
+    ck_assert_mem_eq(&sent, &received, sizeof sent);
+    ck_assert(!node_status_unpack(packed, bytes - 1, &received));
+    sent.server.slot_count = GW_PS_SLOTS_MAX;
+    ck_assert_uint_eq(node_status_pack(&sent, packed), 0);
+}
+END_TEST
+
 START_TEST(what_is_no_message_is_dropped)
 {
     enum child_channel_kind kind = CHILD_CHANNEL_KINDS;
@@ -341,8 +361,8 @@ START_TEST(what_is_no_message_is_dropped)
     ck_assert_int_eq(send(ends[1], "hello", 5, 0), 5);
     ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
                      GW_EDATA);
-    ck_assert(
-        !child_channel_send(ends[1], CHILD_CHANNEL_STATUS, buffer, 8, false));
+    ck_assert(!child_channel_send(ends[1], CHILD_CHANNEL_DESIRED_STATE, buffer,
+                                  8, false));
     ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
                      GW_EDATA);
     ck_assert(
@@ -420,6 +440,7 @@ Suite *suite_supervisor(void)
     TCase *messages = tcase_create("messages");
     tcase_add_checked_fixture(messages, open_ends, close_ends);
     tcase_add_test(messages, messages_arrive_whole);
+    tcase_add_test(messages, a_status_arrives_without_its_unused_parts);
     tcase_add_test(messages, what_is_no_message_is_dropped);
     tcase_add_test(messages, a_full_socket);
     tcase_add_test(messages, the_other_end_is_gone);

@@ -140,7 +140,7 @@ static enum gw_err start_controller(struct bench_state *state,
                                               .directory = shared->directory,
                                               .observer = observer,
                                               .security.token = shared->token,
-                                              .slots = GW_PS_SLOTS_MAX,
+                                              .slots = GW_PS_SLOTS_DEFAULT,
                                               .replicas =
                                                   state->bench->replicas,
                                               .servers = state->bench->servers};

@@ -174,8 +174,10 @@ enum gw_err sim_slow_parse(const char *text, unsigned workers,
 
 void sim_times_begin(struct sim_times *times, uint64_t seed)
 {
+    /* The first 64 workers have the same times in clusters of any size. */
     for (unsigned i = 0; i < GW_PS_NODES; i++)
-        gw_rng_seed(&times->rngs[i], seed * GW_PS_NODES + i);
+        gw_rng_seed(&times->rngs[i],
+                    i < 64 ? seed * 64 + i : gw_hash(&i, sizeof i, seed));
 }
 
 static double draw_normal(const struct sim_time *time, double u, double v)

@@ -217,6 +217,19 @@ void child_channel_endpoint_of(uint64_t token, unsigned node,
  * gone. */
 enum gw_err child_channel_send(int fd, enum child_channel_kind kind,
                                const void *data, size_t bytes, bool wait);
+/* ---- status_bytes.c: of a status only the used slots and workers ---- */
+
+void node_status_copy(struct node_status *to, const struct node_status *from);
+/* Returns the bytes; 0: they do not fit one message. */
+size_t node_status_pack(const struct node_status *status,
+                        char out[CHILD_CHANNEL_BYTES_MAX]);
+/* False: malformed; then *status may have changed. */
+GW_MUST_CHECK bool node_status_unpack(const char *data, size_t bytes,
+                                      struct node_status *status);
+/* Sends it as child_channel_send. One thread of a process may call it. */
+enum gw_err child_channel_send_status(int fd, const struct node_status *status,
+                                      bool wait);
+
 /* For a child: waits at most 20 ms for orders, for its eventfd, and, if it is
  * `blocked`, for room; then obeys all orders. Ends the process without a
  * supervisor. */

@@ -67,7 +67,7 @@ static void obey(void *context, const struct desired_state *desired)
 static void send_status(struct keeper *keeper)
 {
     static const uint64_t hellos_ns = 500000000;
-    struct node_status status = {.stage = STAGE_MEMBER};
+    static struct node_status status = {.stage = STAGE_MEMBER}; /* large */
     const struct gw__controller_status *now = &status.controller;
     gw__controller_status(keeper->controller, &status.controller);
     status.events_dropped = event_queue_dropped(keeper->queue);
@@ -78,8 +78,7 @@ static void send_status(struct keeper *keeper)
         now->committed == keeper->reported.committed &&
         gw_now_ns() - keeper->reported_ns < hellos_ns)
         return;
-    if (child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_STATUS, &status,
-                           sizeof status, false) != GW_OK)
+    if (child_channel_send_status(CHILD_CHANNEL_FD, &status, false) != GW_OK)
         return;
     keeper->reported = status.controller;
     keeper->reported_ns = gw_now_ns();

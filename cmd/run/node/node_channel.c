@@ -21,8 +21,8 @@
 
 struct poster {
     struct node *node;
-    struct node_status status;
-    uint64_t sent; /* hash of the last one sent */
+    char packed[CHILD_CHANNEL_BYTES_MAX]; /* its status */
+    uint64_t sent;                        /* hash of the last one sent */
     uint64_t sent_ns;
     bool blocked; /* the socket was full */
 };
@@ -155,13 +155,11 @@ static void see_to_leaving(struct node *node)
         gw_ps_interrupt(node->ps);
     if (at_once)
         node->status.stage = STAGE_LEFT;
-    struct node_status status = node->status;
+    if (at_once) { /* no other thread needs the lock any more */
+        child_channel_send_status(CHILD_CHANNEL_FD, &node->status, true);
+        _exit(0);
+    }
     pthread_mutex_unlock(&node->lock);
-    if (!at_once)
-        return;
-    child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_STATUS, &status,
-                       sizeof status, true);
-    _exit(0);
 }
 
 /* ---- notes ---- */
@@ -189,13 +187,14 @@ void node_update_status(struct node *node)
         memcpy(node_status->text, status.text, sizeof node_status->text);
 }
 
-static void compose(struct node *node, struct node_status *status)
+static size_t compose(struct node *node, char out[CHILD_CHANNEL_BYTES_MAX])
 {
     pthread_mutex_lock(&node->lock);
     node_update_status(node);
     node->status.events_dropped = event_queue_dropped(node->queue);
-    *status = node->status;
+    size_t bytes = node_status_pack(&node->status, out);
     pthread_mutex_unlock(&node->lock);
+    return bytes;
 }
 
 static void send_status(struct poster *poster)
@@ -203,13 +202,12 @@ static void send_status(struct poster *poster)
     uint64_t now = gw_now_ns();
     if (now - poster->sent_ns < STATUS_NS)
         return;
-    compose(poster->node, &poster->status);
-    uint64_t hash = gw_hash(&poster->status, sizeof poster->status, 0);
+    size_t bytes = compose(poster->node, poster->packed);
+    uint64_t hash = gw_hash(poster->packed, bytes, 0);
     if (hash == poster->sent)
         return;
     if (child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_STATUS,
-                           &poster->status, sizeof poster->status,
-                           false) != GW_OK) {
+                           poster->packed, bytes, false) != GW_OK) {
         poster->blocked = true;
         return;
     }
@@ -252,16 +250,16 @@ enum gw_err node_child_channel_start(struct node *node, struct gw_error *why)
 
 void node_child_channel_end(struct node *node, const struct gw_error *error)
 {
-    struct node_status status;
+    char packed[CHILD_CHANNEL_BYTES_MAX];
     pthread_mutex_lock(&node->lock);
     node->over = true;
     pthread_mutex_unlock(&node->lock);
     eventfd_write(node->wake_fd, 1);
     pthread_join(node->poster, NULL);
     event_queue_send(node->queue, CHILD_CHANNEL_FD);
-    compose(node, &status);
-    child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_STATUS, &status,
-                       sizeof status, true);
+    size_t bytes = compose(node, packed);
+    child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_STATUS, packed, bytes,
+                       true);
     if (error->code)
         child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_EXIT, error,
                            sizeof *error, true);

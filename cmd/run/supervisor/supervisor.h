@@ -17,6 +17,7 @@ enum {
     RUN_RANKS_MAX = 64,
     RUN_WORKERS_MAX = 32, /* of parameter servers */
     RUN_SERVERS_MAX = 24,
+    RUN_SLOTS_MAX = 64,
     RUN_CONTROLLERS_MAX = 5,
     RUN_SETTINGS_MAX = 512 /* with the end */
 };

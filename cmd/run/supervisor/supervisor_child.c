@@ -304,13 +304,12 @@ void children_send_desired(struct run *run)
     control_set_links(run);
 }
 
-/* ---- their messages ---- */
-
 static void receive_status(struct run *run, struct child *child,
                            const struct node_status *status)
 {
-    const struct node_status before = child->status;
-    child->status = *status;
+    static struct node_status before; /* large */
+    node_status_copy(&before, &child->status);
+    node_status_copy(&child->status, status);
     child->left = child->status.stage == STAGE_LEFT;
     recovery_on_status(run, child, child->has_status ? &before : NULL);
     ps_members_on_status(run, child, child->has_status ? &before : NULL);
@@ -327,7 +326,8 @@ static void handle_message(struct run *run, struct child *child,
     const struct gw_error *error = data;
     switch (kind) {
     case CHILD_CHANNEL_STATUS:
-        receive_status(run, child, data);
+        if (node_status_unpack(data, bytes, &status))
+            receive_status(run, child, &status);
         break;
     case CHILD_CHANNEL_PROGRAM_STATUS:
         program_node_status(run, data, &status);

@@ -247,7 +247,7 @@ static enum gw_err check_placement(const struct run_options *options,
     struct policy policy;
     enum gw_err code = policy_open(
         options->placement, options->slot_weights,
-        options->slots ? options->slots : GW_PS_SLOTS_MAX, &policy, why);
+        options->slots ? options->slots : GW_PS_SLOTS_DEFAULT, &policy, why);
     policy_close(&policy);
     return code;
 }
@@ -273,10 +273,10 @@ static enum gw_err check_servers(const struct run_options *options,
         return gw_fail(why, GW_EINVAL,
                        "the number of replicas must be at most %d, not %u",
                        GW_PS_REPLICAS_MAX, options->replicas);
-    if (options->slots > GW_PS_SLOTS_MAX)
+    if (options->slots > RUN_SLOTS_MAX)
         return gw_fail(why, GW_EINVAL,
                        "the number of slots must be at most %d, not %u",
-                       GW_PS_SLOTS_MAX, options->slots);
+                       RUN_SLOTS_MAX, options->slots);
     return check_placement(options, why);
 }
 

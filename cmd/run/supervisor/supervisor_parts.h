@@ -209,8 +209,9 @@ struct run {
     struct directive directive;
     uint64_t work_ns; /* when the first item was reported */
     struct reported_state reported;
-    struct policy policy;       /* of placement */
-    uint64_t placement_servers; /* the servers last passed to it, as bits */
+    struct policy policy; /* of placement */
+    struct gw_nodes
+        placement_servers; /* the servers last passed to it, as bits */
     struct gw__slot_load load;
     uint64_t load_ns; /* when its window began */
     struct rpc_server rpc;

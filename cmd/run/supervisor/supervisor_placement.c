@@ -21,28 +21,30 @@ enum gw_err placement_begin(struct run *run, struct gw_error *why)
                        &run->policy, why);
 }
 
-static uint64_t first_servers(const struct run *run)
+static struct gw_nodes first_servers(const struct run *run)
 {
-    return (((uint64_t)1 << run->options.servers) - 1) << SERVER_NODE;
+    return gw__nodes_minus(gw__nodes_first(SERVER_NODE + run->options.servers),
+                           gw__nodes_first(SERVER_NODE));
 }
 
-static uint64_t present_servers(const struct run *run)
+static struct gw_nodes present_servers(const struct run *run)
 {
-    uint64_t servers = 0;
+    struct gw_nodes servers = {{0}};
     for (unsigned i = 0; i < run->update.ps_member_count; i++)
         if (run->update.ps_members[i].role == GW__SERVER)
-            servers |= (uint64_t)1 << run->update.ps_members[i].node;
-    return servers & ~run->update.routes.drained;
+            gw__nodes_add(&servers, run->update.ps_members[i].node);
+    return gw__nodes_minus(servers, run->update.routes.drained);
 }
 
-static enum gw_err request_placement(struct run *run, uint64_t servers,
+static enum gw_err request_placement(struct run *run,
+                                     const struct gw_nodes *servers,
                                      struct gw__command *command,
                                      struct gw_error *why)
 {
     struct gw__placement_case input = {.slots = ps_members_slots(&run->options),
                                        .replicas =
                                            ps_members_replicas(&run->options),
-                                       .servers = servers};
+                                       .servers = *servers};
     memcpy(input.weight, run->policy.weight, sizeof input.weight);
     if (run->update.routes.slot_count > 0)
         input.now = run->update.routes.slots;
@@ -74,11 +76,11 @@ static void check_load(struct run *run)
     run->load_ns = now_ns;
     for (unsigned i = 0; i < run->update.routes.slot_count; i++)
         record_slot_load(run, i, now_ns);
-    uint64_t servers = present_servers(run);
+    const struct gw_nodes servers = present_servers(run);
     if (!run->policy.by_load) {
         run->load.servers = servers;
     } else if (gw__slot_load_end_window(&run->load, &run->update.routes,
-                                        servers, &command.advice)) {
+                                        &servers, &command.advice)) {
         command.kind = GW__CMD_PLACE;
         control_command(run, &command);
     }
@@ -89,14 +91,15 @@ void placement_update(struct run *run)
 {
     static struct gw__command command; /* large */
     struct gw_error why;
-    uint64_t servers = run->formed ? present_servers(run) : first_servers(run);
+    const struct gw_nodes servers =
+        run->formed ? present_servers(run) : first_servers(run);
     if (run->formed)
         check_load(run);
-    if (!run->policy.plugin || servers == 0 ||
-        servers == run->placement_servers)
+    if (!run->policy.plugin || gw__nodes_is_empty(servers) ||
+        gw__nodes_equal(servers, run->placement_servers))
         return;
     run->placement_servers = servers;
-    if (!request_placement(run, servers, &command, &why)) {
+    if (!request_placement(run, &servers, &command, &why)) {
         control_command(run, &command);
         return;
     }

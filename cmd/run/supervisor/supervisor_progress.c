@@ -220,7 +220,7 @@ const char *progress_state(const struct run *run, const struct progress_of *p)
 double servers_uneven(const struct run *run)
 {
     return gw__slot_load_uneven(&run->load, &run->update.routes,
-                                run->load.servers);
+                                &run->load.servers);
 }
 
 void status_values(const struct run *run, struct condition_values *values)

@@ -56,7 +56,7 @@ void ps_members_suspect(struct run *run)
 
 unsigned ps_members_slots(const struct run_options *options)
 {
-    return options->slots ? options->slots : GW_PS_SLOTS_MAX;
+    return options->slots ? options->slots : GW_PS_SLOTS_DEFAULT;
 }
 
 unsigned ps_members_replicas(const struct run_options *options)

@@ -16,7 +16,7 @@ struct gw__membership_update;
 
 /* The last reported values. */
 struct reported_state {
-    unsigned char roles[GW_PS_SLOTS_MAX][RUN_SERVERS_MAX]; /* gw_ps_role */
+    unsigned char roles[RUN_SLOTS_MAX][RUN_SERVERS_MAX]; /* gw_ps_role */
     struct reported_clock {
         bool known;
         uint64_t clock;

@@ -93,7 +93,7 @@ static json_t *server_json(const struct run *run, const struct child *child)
     uint64_t roles[GW_PS_LEARNER + 1] = {0}, rows = 0, bytes = 0;
     unsigned slots =
         child->pid > 0 ? s->slot_count : 0; /* dead servers hold none */
-    for (unsigned i = 0; i < slots && i < GW_PS_SLOTS_MAX; i++) {
+    for (unsigned i = 0; i < slots && i < RUN_SLOTS_MAX; i++) {
         roles[s->slots[i].role]++;
         rows += s->slots[i].rows;
         bytes += s->slots[i].bytes;

@@ -23,13 +23,13 @@ static void record_slot_load(struct ps_simcluster *f,
                              now_ns);
 }
 
-static uint64_t servers_of(const struct ps_simcluster *f,
-                           const struct gw__membership_update *update)
+static struct gw_nodes servers_of(const struct ps_simcluster *f,
+                                  const struct gw__membership_update *update)
 {
-    uint64_t servers = 0;
+    struct gw_nodes servers = {{0}};
     for (unsigned i = 0; i < update->ps_member_count; i++)
         if (is_server(f, update->ps_members[i].node))
-            servers |= (uint64_t)1 << update->ps_members[i].node;
+            gw__nodes_add(&servers, update->ps_members[i].node);
     return servers;
 }
 
@@ -41,10 +41,10 @@ void balance_check(struct sim_member *member, unsigned tag)
     if (ps_simcluster_is_late(f) || now_ns < f->load_ns + WINDOW_NS)
         return;
     f->load_ns = now_ns;
-    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
+    for (unsigned slot = 0; slot < f->slots; slot++)
         record_slot_load(f, &member->update.routes, slot, now_ns);
-    if (!gw__slot_load_end_window(&f->load, &member->update.routes,
-                                  servers_of(f, &member->update),
+    const struct gw_nodes servers = servers_of(f, &member->update);
+    if (!gw__slot_load_end_window(&f->load, &member->update.routes, &servers,
                                   &command.advice))
         return;
     command.kind = GW__CMD_PLACE;

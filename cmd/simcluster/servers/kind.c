@@ -100,8 +100,8 @@ static enum gw_err read(const struct simcluster_request *request,
     if (params->workers > PS_SIMCLUSTER_WORKERS ||
         params->servers > PS_SIMCLUSTER_SERVERS)
         return gw_fail(why, GW_EINVAL,
-                       "at most %d workers and %d servers are possible, not "
-                       "%u and %u",
+                       "at most %d workers and %d servers are possible, not %u "
+                       "and %u; use fewer with --servers and -n",
                        PS_SIMCLUSTER_WORKERS, PS_SIMCLUSTER_SERVERS,
                        params->workers, params->servers);
     if (params->replicas > most)

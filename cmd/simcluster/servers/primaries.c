@@ -45,19 +45,24 @@ void primaries_entry(struct ps_simcluster *f)
 
 /* ---- primaries ---- */
 
+static bool is_serving(const struct ps_simcluster *f, unsigned node,
+                       unsigned slot)
+{
+    const struct gw__server *core = server_at(f, node);
+    return core && gw__sim_up(f->sim, node) && !gw__sim_paused(f->sim, node) &&
+           gw__server_serves(core, slot, gw__sim_clock(f->sim, node));
+}
+
 /* Returns the number of primaries, and one of them. */
 static unsigned serves(const struct ps_simcluster *f, unsigned slot,
                        unsigned *who)
 {
     unsigned count = 0;
-    for (unsigned node = f->workers; node < first_controller(f); node++) {
-        const struct gw__server *core = server_at(f, node);
-        if (!core || !gw__sim_up(f->sim, node) ||
-            gw__sim_paused(f->sim, node) ||
-            !gw__server_serves(core, slot, gw__sim_clock(f->sim, node)))
+    for (unsigned i = 0; i < f->servers; i++) {
+        if (!f->serving[slot][i])
             continue;
-        if (count++ == 0 || node != f->primaries[slot].by)
-            *who = node;
+        if (count++ == 0 || f->workers + i != f->primaries[slot].by)
+            *who = f->workers + i;
     }
     return count;
 }
@@ -114,11 +119,48 @@ static void check_slot(struct ps_simcluster *f, unsigned slot, uint64_t now_ns)
     s->by = who;
 }
 
-void primaries_check(struct ps_simcluster *f)
+/* Asks one server about all slots; checks those for which its answer is new. */
+static void request_server(struct ps_simcluster *f, unsigned node,
+                           uint64_t now_ns)
+{
+    unsigned i = node - f->workers;
+    for (unsigned slot = 0; slot < f->slots; slot++) {
+        bool serves_it = is_serving(f, node, slot);
+        if (serves_it == f->serving[slot][i])
+            continue;
+        f->serving[slot][i] = serves_it;
+        check_slot(f, slot, now_ns);
+    }
+}
+
+static void check_few(struct ps_simcluster *f, uint64_t now_ns)
+{
+    for (unsigned slot = 0; slot < f->slots; slot++) {
+        for (unsigned i = 0; i < f->servers; i++)
+            f->serving[slot][i] = is_serving(f, f->workers + i, slot);
+        check_slot(f, slot, now_ns);
+    }
+}
+
+/* A lease may also end at other servers, which is noticed later. */
+static void check_many(struct ps_simcluster *f, unsigned node, uint64_t now_ns)
+{
+    if (is_server(f, node))
+        request_server(f, node, now_ns);
+    if (now_ns < f->serving_ns + MS)
+        return;
+    f->serving_ns = now_ns;
+    for (unsigned i = 0; i < f->servers; i++)
+        request_server(f, f->workers + i, now_ns);
+}
+
+void primaries_check(struct ps_simcluster *f, unsigned node)
 {
     uint64_t now_ns = gw__sim_now(f->sim);
-    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
-        check_slot(f, slot, now_ns);
+    if (f->servers <= PS_SIMCLUSTER_FEW)
+        check_few(f, now_ns);
+    else
+        check_many(f, node, now_ns);
     if (f->consensus.leader != f->leader &&
         f->consensus.leader < GW__NODES_MAX) {
         f->leader = f->consensus.leader;

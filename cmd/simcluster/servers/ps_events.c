@@ -16,7 +16,9 @@ static uint32_t event_node(const struct ps_simcluster *f, unsigned node)
 {
     if (node >= first_controller(f))
         return CONTROLLER_NODE - (node - first_controller(f));
-    return is_server(f, node) ? SERVER_NODE + node - f->workers : node;
+    /* Node numbers of larger clusters are their own. */
+    bool fits = f->workers <= SERVER_NODE;
+    return is_server(f, node) && fits ? SERVER_NODE + node - f->workers : node;
 }
 
 static void emit_event(const struct ps_simcluster *f, struct gw_event event)
@@ -117,7 +119,7 @@ static void report_slot(struct ps_simcluster *f, unsigned slot, bool gone)
 
 void ps_simcluster_report_roles(struct ps_simcluster *f)
 {
-    for (unsigned slot = 0; f->sink && slot < PS_SIMCLUSTER_SLOTS; slot++) {
+    for (unsigned slot = 0; f->sink && slot < f->slots; slot++) {
         report_slot(f, slot, false);
         report_slot(f, slot, true);
     }

@@ -19,7 +19,7 @@ struct ps_simcluster *ps_simcluster_running(void)
 
 const char *ps_simcluster_name(const struct ps_simcluster *f, unsigned node)
 {
-    static char names[4][8];
+    static char names[4][12];
     static unsigned turn;
     char *name = names[turn++ % 4];
     bool controller = node >= first_controller(f), server = is_server(f, node);
@@ -28,7 +28,7 @@ const char *ps_simcluster_name(const struct ps_simcluster *f, unsigned node)
              controller ? 'c'
              : server   ? 's'
                         : 'w',
-             (node - first) % 100);
+             (node - first) % 1000);
     return name;
 }
 
@@ -106,7 +106,7 @@ static bool is_done(const struct ps_simcluster *f)
     for (unsigned w = 0; w < f->workers; w++)
         if (!f->finished[w])
             return false;
-    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
+    for (unsigned slot = 0; slot < f->slots; slot++)
         if (!is_whole(f, slot))
             return false;
     return true;
@@ -119,7 +119,7 @@ static void finish_ps_simcluster(struct ps_simcluster *f)
     pushes_check(f);
     for (unsigned node = f->workers; node < first_controller(f); node++)
         server_count(f, node);
-    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
+    for (unsigned slot = 0; slot < f->slots; slot++)
         f->met.slots_lost += push_slot_is_lost(f, slot);
     if (f->violation[0])
         gw__sim_fail(f->sim, "%s", f->violation);
@@ -135,7 +135,7 @@ static void on_life(void *context, struct gw__sim *sim, uint32_t node,
     if (what == GW__CRASH && !f->params.silent && node < first_controller(f))
         ps_simcluster_report_failure(f, node);
     if (is_server(f, node) && (what == GW__CRASH || what == GW__PAUSE))
-        primaries_check(f);
+        primaries_check(f, node);
 }
 
 static void after_step(void *context, struct gw__sim *sim, uint32_t node,
@@ -146,7 +146,7 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
     if (input->kind == GW__START && node >= first_controller(f))
         sim_consensus_started(&f->consensus, node);
     sim_consensus_tick(&f->consensus, now_ns);
-    primaries_check(f);
+    primaries_check(f, node);
     if (ps_simcluster_is_late(f) && now_ns >= f->check_ns) {
         f->check_ns = now_ns + MS;
         if (is_done(f))
@@ -170,7 +170,17 @@ enum gw_err ps_simcluster_open(struct ps_simcluster *f, struct gw_error *why)
     f->consensus.context = f;
     f->consensus.on_entry = on_entry;
     f->consensus.on_event = ps_simcluster_report_controller;
-    for (unsigned i = 0; i < PS_SIMCLUSTER_NODES; i++) {
+    const struct ps_simcluster_params *params = &f->params;
+    f->pushes_most = PS_SIMCLUSTER_PUSHES / params->workers;
+    if (f->pushes_most > PS_SIMCLUSTER_PUSHES_EACH)
+        f->pushes_most = PS_SIMCLUSTER_PUSHES_EACH;
+    for (unsigned i = 0; i < params->workers; i++) {
+        f->pushes[i] = calloc(f->pushes_most, sizeof *f->pushes[i]);
+        if (!f->pushes[i])
+            return gw_fail(why, GW_ENOMEM, "the pushes of a worker");
+    }
+    unsigned nodes = params->workers + params->servers + params->controllers;
+    for (unsigned i = 0; i < nodes; i++) {
         f->members[i] = malloc(gw__member_machine.state_bytes);
         if (!f->members[i])
             return gw_fail(why, GW_ENOMEM, "a member");
@@ -181,6 +191,8 @@ enum gw_err ps_simcluster_open(struct ps_simcluster *f, struct gw_error *why)
 void ps_simcluster_close(struct ps_simcluster *f)
 {
     free_cores(f);
+    for (unsigned i = 0; i < PS_SIMCLUSTER_WORKERS; i++)
+        free(f->pushes[i]);
     for (unsigned i = 0; i < PS_SIMCLUSTER_NODES; i++)
         free(f->members[i]);
     sim_consensus_close(&f->consensus);
@@ -196,6 +208,7 @@ static void shape(struct ps_simcluster *f, uint64_t seed)
     f->servers = f->params.servers;
     f->controllers = f->params.controllers;
     f->replicas = f->params.replicas;
+    f->slots = f->servers <= PS_SIMCLUSTER_FEW ? 8 : 2 * f->servers;
     f->fault_end_ns = f->params.for_ns;
     f->limit_ns = f->fault_end_ns + 20000 * MS;
 }
@@ -215,6 +228,8 @@ static void begin_ps_simcluster(struct ps_simcluster *f)
     memset(f->newest, 0, sizeof f->newest);
     memset(f->finished, 0, sizeof f->finished);
     memset(f->primaries, 0, sizeof f->primaries);
+    memset(f->serving, 0, sizeof f->serving);
+    f->serving_ns = 0;
     memset(f->confirmed_ns, 0, sizeof f->confirmed_ns);
     memset(f->reported_here, 0, sizeof f->reported_here);
     memset(f->reported, 0, sizeof f->reported);
@@ -279,7 +294,7 @@ static void not_done(struct ps_simcluster *f)
             gw__worker_describe_wait(f->worker_cores[w],
                                      gw__sim_clock(f->sim, w), text,
                                      sizeof text);
-    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS && !text[0]; slot++)
+    for (unsigned slot = 0; slot < f->slots && !text[0]; slot++)
         if (!is_whole(f, slot))
             snprintf(text, sizeof text, "the replicas of slot %u differ", slot);
     if (!text[0] && who_is_out(f) < PS_SIMCLUSTER_NODES)

@@ -40,13 +40,19 @@
 #include <string.h>
 
 enum {
-    PS_SIMCLUSTER_WORKERS = 4,
-    PS_SIMCLUSTER_SERVERS = 6,
+    /* All nodes together are at most GW__NODES_MAX. */
+    PS_SIMCLUSTER_WORKERS = 192,
+    PS_SIMCLUSTER_SERVERS = 128,
     PS_SIMCLUSTER_CONTROLLERS = 5,
-    PS_SIMCLUSTER_NODES = PS_SIMCLUSTER_WORKERS + PS_SIMCLUSTER_SERVERS +
-                          PS_SIMCLUSTER_CONTROLLERS,
-    PS_SIMCLUSTER_SLOTS = 8,
-    PS_SIMCLUSTER_PUSHES = 8192, /* per worker */
+    PS_SIMCLUSTER_NODES = GW__NODES_MAX,
+    PS_SIMCLUSTER_SLOTS = 2 * PS_SIMCLUSTER_SERVERS,
+    PS_SIMCLUSTER_READINGS = 9,
+    /* Up to so many servers there are 8 slots, and everything is checked after
+     * each input; more servers have two slots each, and what an input cannot
+     * have changed is checked every millisecond. */
+    PS_SIMCLUSTER_FEW = 6,
+    PS_SIMCLUSTER_PUSHES = 65536,     /* of all workers, */
+    PS_SIMCLUSTER_PUSHES_EACH = 8192, /* and at most of one */
     PS_SIMCLUSTER_TABLE = 0,
     PS_SIMCLUSTER_TIMER = 8 /* the member machine has the lower ones */
 };
@@ -67,7 +73,7 @@ struct ps_simcluster_params {
 struct ps_simcluster_push {
     uint64_t key;
     uint64_t sent_ns, acked_ns; /* 0: not */
-    uint8_t slot, server;       /* that acknowledged it */
+    uint16_t slot, server;      /* that acknowledged it */
     uint8_t counted;            /* how often, at the end; */
     bool read;                  /* if it has been read */
 };
@@ -103,7 +109,7 @@ struct ps_simcluster {
     struct chance chance;
     struct gw__sim *sim;
     struct gw_sink *sink;
-    unsigned workers, servers, controllers, replicas;
+    unsigned workers, servers, controllers, replicas, slots;
     uint64_t fault_end_ns, limit_ns, check_ns;
     bool over;
     struct lives lives;
@@ -114,12 +120,14 @@ struct ps_simcluster {
 
     unsigned push_count[PS_SIMCLUSTER_WORKERS];
     unsigned newest[PS_SIMCLUSTER_WORKERS]; /* acknowledged, plus 1; 0: none */
-    struct ps_simcluster_push pushes[PS_SIMCLUSTER_WORKERS]
-                                    [PS_SIMCLUSTER_PUSHES];
+    unsigned pushes_most;                   /* of each worker */
+    struct ps_simcluster_push *pushes[PS_SIMCLUSTER_WORKERS];
     bool finished
         [PS_SIMCLUSTER_WORKERS]; /* it has read all its pushes at the end */
 
     struct ps_simcluster_primary primaries[PS_SIMCLUSTER_SLOTS];
+    bool serving[PS_SIMCLUSTER_SLOTS][PS_SIMCLUSTER_SERVERS];
+    uint64_t serving_ns; /* when all servers were last asked */
     uint64_t confirmed_ns[PS_SIMCLUSTER_NODES]; /* the last time */
     unsigned leader;       /* the last one of the controllers */
     uint64_t epoch, terms; /* of all slots, at the last check */
@@ -239,7 +247,8 @@ void pushes_check(struct ps_simcluster *cluster);
 
 /* ---- primaries.c ---- */
 
-void primaries_check(struct ps_simcluster *cluster);
+/* `node` is the one whose state may have changed. */
+void primaries_check(struct ps_simcluster *cluster, unsigned node);
 /* After an entry of the log. */
 void primaries_entry(struct ps_simcluster *cluster);
 

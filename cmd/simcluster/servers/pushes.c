@@ -6,14 +6,14 @@
 #include "ps_simcluster.h"
 
 /* Slot k has a share of 1 / (k + 1). */
-static unsigned hot_slot(uint64_t hash)
+static unsigned hot_slot(uint64_t hash, unsigned slots)
 {
     double sum = 0, share = (double)(hash >> 11) * 0x1p-53;
-    for (unsigned k = 0; k < PS_SIMCLUSTER_SLOTS; k++)
+    for (unsigned k = 0; k < slots; k++)
         sum += 1.0 / (k + 1);
     share *= sum;
     unsigned slot = 0;
-    while (slot + 1 < PS_SIMCLUSTER_SLOTS && (share -= 1.0 / (slot + 1)) >= 0)
+    while (slot + 1 < slots && (share -= 1.0 / (slot + 1)) >= 0)
         slot++;
     return slot;
 }
@@ -26,7 +26,7 @@ static uint64_t new_key(const struct ps_simcluster *f, unsigned worker,
     uint64_t key = gw_hash(words, 2 * sizeof *words, 11);
     if (!f->params.hot_keys)
         return key;
-    unsigned slot = hot_slot(gw_hash(words, sizeof words, 13));
+    unsigned slot = hot_slot(gw_hash(words, sizeof words, 13), f->slots);
     while (gw__route_slot(routes, &routes->tables[PS_SIMCLUSTER_TABLE], key) !=
            slot) {
         words[2]++;
@@ -39,14 +39,14 @@ unsigned push_begin(struct ps_simcluster *f, unsigned worker,
                     const struct gw__routes *routes)
 {
     unsigned push = f->push_count[worker];
-    if (push == PS_SIMCLUSTER_PUSHES)
+    if (push == f->pushes_most)
         return UINT32_MAX;
     f->push_count[worker]++;
     uint64_t key = new_key(f, worker, push, routes);
     f->pushes[worker][push] = (struct ps_simcluster_push){
         .key = key,
         .sent_ns = gw__sim_now(f->sim),
-        .slot = (uint8_t)gw__route_slot(
+        .slot = (uint16_t)gw__route_slot(
             routes, &routes->tables[PS_SIMCLUSTER_TABLE], key)};
     f->met.sent++;
     f->met.push_bytes += sizeof(uint64_t) + sizeof(float); /* key and value */
@@ -58,7 +58,7 @@ void push_acked(struct ps_simcluster *f, unsigned worker, unsigned push,
 {
     struct ps_simcluster_push *p = &f->pushes[worker][push];
     p->acked_ns = gw__sim_now(f->sim);
-    p->server = (uint8_t)server;
+    p->server = (uint16_t)server;
     f->newest[worker] = push + 1;
     f->met.acked++;
 }

@@ -47,7 +47,7 @@ struct hand {
     /* At the end: pulls that found so many slots lost. */
     uint64_t request; /* of the newest; 0: none */
     unsigned read, lost;
-    struct reading readings[PS_SIMCLUSTER_SLOTS + 1];
+    struct reading readings[PS_SIMCLUSTER_READINGS];
 };
 
 static void start_hand(struct hand *h, const struct gw__input *input)
@@ -73,8 +73,7 @@ static void set_up(struct hand *h)
 {
     const struct ps_simcluster *f = h->s.cluster;
     struct gw__command command = {
-        .kind = GW__CMD_ROUTES,
-        .routes = {PS_SIMCLUSTER_SLOTS, f->replicas, f->servers}};
+        .kind = GW__CMD_ROUTES, .routes = {f->slots, f->replicas, f->servers}};
     if (h->s.answered > h->set_up) {
         h->set_up = h->s.answered;
         h->retry_ns = 0;
@@ -98,7 +97,7 @@ static bool can_work(const struct hand *h)
     if (h->set_up < TABLE_TAG || routes->table_count == 0 ||
         mailbox_member(&h->s.box, h->s.node) != h->s.incarnation.low)
         return false;
-    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
+    for (unsigned slot = 0; slot < f->slots; slot++)
         if (routes->slots[slot].term == 0 ||
             (!f->primaries[slot].ever && !push_slot_is_lost(f, slot)))
             return false;
@@ -189,7 +188,7 @@ static bool is_idle(const struct hand *h)
 static unsigned lost_slots(const struct ps_simcluster *f)
 {
     unsigned count = 0;
-    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
+    for (unsigned slot = 0; slot < f->slots; slot++)
         count += push_slot_is_lost(f, slot);
     return count;
 }
@@ -198,7 +197,7 @@ static void begin_read(struct hand *h)
 {
     struct ps_simcluster *f = h->s.cluster;
     h->lost = lost_slots(f);
-    struct reading *r = &h->readings[h->lost];
+    struct reading *r = &h->readings[h->lost % PS_SIMCLUSTER_READINGS];
     unsigned push = h->read;
     for (r->count = 0; push < f->push_count[h->index] && r->count < READ_MOST;
          push++) {
@@ -216,7 +215,7 @@ static void begin_read(struct hand *h)
 static void end_read(struct hand *h)
 {
     struct gw_error why;
-    const struct reading *r = &h->readings[h->lost];
+    const struct reading *r = &h->readings[h->lost % PS_SIMCLUSTER_READINGS];
     enum gw_err err = gw__worker_result(h->core, h->request, &why);
     if (err == GW_PENDING && h->lost == lost_slots(h->s.cluster))
         return;

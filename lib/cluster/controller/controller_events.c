@@ -29,7 +29,7 @@ void gw__controller_event_lead(struct gw__controller *c, unsigned node)
 {
     struct gw__raft_stats stats;
     c->emitted.begun |= node < GW__NODES_MAX;
-    c->emitted.leased = 0;
+    c->emitted.leased = (struct gw_nodes){{0}};
     gw__raft_log_stats(c->log, &stats);
     if (node == c->service.node)
         emit(c, GW_EV_LEADER, GW_NONE, GW_NONE, stats.term);
@@ -52,10 +52,10 @@ static void emit_route(struct gw__controller *c, const struct gw__service *s,
                        unsigned slot)
 {
     const struct gw__slot_route *route = &s->registry.routes.slots[slot];
-    uint8_t *known = &c->emitted.primaries[slot];
+    uint16_t *known = &c->emitted.primaries[slot];
     if (*known == route->primary)
         return;
-    *known = (uint8_t)route->primary;
+    *known = route->primary;
     if (c->emitted.begun && gw__service_leads(s))
         emit(c, GW_EV_ROUTE,
              route->primary == GW__NO_NODE ? GW_NONE : route->primary, slot,
@@ -65,13 +65,16 @@ static void emit_route(struct gw__controller *c, const struct gw__service *s,
 static void emit_lease(struct gw__controller *c, const struct gw__service *s,
                        unsigned node)
 {
-    uint64_t bit = UINT64_C(1) << node, leased_ns = s->contacts[node].leased_ns;
+    uint64_t leased_ns = s->contacts[node].leased_ns;
     bool has = gw__service_leads(s) && leased_ns >= s->leading_since_ns &&
                leased_ns && s->now_ns < leased_ns + GW__LEASE_NS;
-    bool had = c->emitted.leased & bit;
+    bool had = gw__nodes_has(&c->emitted.leased, node);
     if (has == had)
         return;
-    c->emitted.leased ^= bit;
+    if (has)
+        gw__nodes_add(&c->emitted.leased, node);
+    else
+        gw__nodes_remove(&c->emitted.leased, node);
     if (gw__service_leads(s))
         emit(c, GW_EV_LEASE, node, GW_NONE, has ? GW__LEASE_NS : 0);
 }
@@ -90,11 +93,18 @@ void gw__controller_event_changes(struct gw__controller *c,
                                   const struct gw__service *s)
 {
     record_status(c, s);
-    for (; c->emitted.slots < s->registry.routes.slot_count; c->emitted.slots++)
+    const struct gw__routes *routes = &s->registry.routes;
+    for (; c->emitted.slots < routes->slot_count; c->emitted.slots++)
         c->emitted.primaries[c->emitted.slots] = GW__NO_NODE;
-    for (unsigned slot = 0; slot < c->emitted.slots; slot++)
+    for (unsigned slot = 0;
+         routes->version != c->emitted.routes && slot < c->emitted.slots;
+         slot++)
         emit_route(c, s, slot);
-    for (unsigned node = 0; node < GW__ROUTE_NODES; node++)
+    c->emitted.routes = routes->version;
+    const struct gw_nodes nodes =
+        gw__nodes_or(s->registry.known, c->emitted.leased);
+    for (unsigned node = gw__nodes_next(&nodes, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&nodes, node + 1))
         emit_lease(c, s, node);
 }
 

@@ -21,10 +21,11 @@ struct gw__controller_update;
 
 /* The state that events have reported so far. Driver's thread. */
 struct gw__controller_emitted {
-    bool begun;      /* a leader is known: further entries are new */
-    uint64_t leased; /* servers with a lease, as bits */
+    bool begun;             /* a leader is known: further entries are new */
+    struct gw_nodes leased; /* servers with a lease */
+    uint64_t routes;        /* the version whose primaries are reported */
     unsigned slots;
-    uint8_t primaries[GW_PS_SLOTS_MAX];
+    uint16_t primaries[GW_PS_SLOTS_MAX];
 };
 
 struct gw__controller {

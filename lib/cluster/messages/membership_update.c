@@ -3,7 +3,7 @@
  * NEWS: the part of the registry that a member needs, as bytes, and back; see
  * protocol.h. Only used entries are packed: a full ring of 64 members with the
  * longest endpoints takes some 13 KB, and so do as many members of the
- * parameter server; all slots and tables take 3 KB.
+ * parameter server; 64 slots and all tables take 2 KB.
  */
 #include "protocol.h"
 
@@ -83,7 +83,7 @@ void gw__membership_update_make(const struct gw__registry *registry,
     update->decision_count = pick_decisions(registry, update->decisions);
     update->joiner_count = pick_joiners(registry, update->joiners);
     update->ps_member_count = pick_ps_members(registry, update->ps_members);
-    update->routes = registry->routes;
+    gw__routes_copy(&update->routes, &registry->routes);
     bool known = node < GW__NODES_MAX;
     update->state = known ? registry->members[node].state : GW__NO_MEMBER;
     update->incarnation =
@@ -99,7 +99,7 @@ void gw__membership_update_clear(struct gw__membership_update *update)
     update->reported = (struct gw_nodes){{0}};
     update->decision_count = update->joiner_count = 0;
     update->ps_member_count = 0;
-    memset(&update->routes, 0, sizeof update->routes);
+    gw__routes_clear(&update->routes);
     update->state = GW__NO_MEMBER;
     update->incarnation = (struct gw__id){0};
 }
@@ -125,7 +125,7 @@ void gw__membership_update_copy(struct gw__membership_update *to,
     to->ps_member_count = from->ps_member_count;
     memcpy(to->ps_members, from->ps_members,
            from->ps_member_count * sizeof *from->ps_members);
-    to->routes = from->routes;
+    gw__routes_copy(&to->routes, &from->routes);
     to->state = from->state;
     to->incarnation = from->incarnation;
 }
@@ -245,7 +245,7 @@ static void get_ps_members(struct gw__reader *r,
         gw__reader_demand(r, m->node >= next);
         next = m->node + 1;
     }
-    gw__routes_init(&update->routes);
+    gw__routes_clear(&update->routes);
     if (gw__get_bool(r)) {
         gw__get_routes(r, &update->routes);
         gw__reader_demand(r, update->routes.slot_count > 0);

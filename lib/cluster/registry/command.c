@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { MAGIC = 'G' | 'R' << 8, VERSION = 6 };
+enum { MAGIC = 'G' | 'R' << 8, VERSION = 7 };
 
 static const char *const names[GW__COMMAND_KINDS] = {
 #define X(kind, name) name,
@@ -131,9 +131,9 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
         gw__put_u64(w, c->epoch);
         break;
     case GW__CMD_ROUTES:
-        gw__put_u8(w, c->routes.slots);
+        gw__put_u16(w, c->routes.slots);
         gw__put_u8(w, c->routes.replicas);
-        gw__put_u8(w, c->routes.servers);
+        gw__put_u16(w, c->routes.servers);
         break;
     case GW__CMD_TABLE:
         gw__put_table(w, &c->table);
@@ -186,9 +186,9 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
         c->epoch = gw__get_u64(r);
         break;
     case GW__CMD_ROUTES:
-        c->routes.slots = gw__get_u8(r);
+        c->routes.slots = gw__get_u16(r);
         c->routes.replicas = gw__get_u8(r);
-        c->routes.servers = gw__get_u8(r);
+        c->routes.servers = gw__get_u16(r);
         break;
     case GW__CMD_TABLE:
         gw__get_table(r, &c->table);

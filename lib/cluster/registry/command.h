@@ -152,8 +152,14 @@ struct gw__answer {
 };
 
 enum {
-    /* an admission of all nodes in a new order */
-    GW__COMMAND_BYTES_MAX = 128 + GW__NODES_MAX * (18 + 4),
+    /* The longest commands: advice for all slots, and an admission of all nodes
+     * in a new order. */
+    GW__ADVICE_BYTES = GW_PS_SLOTS_MAX * (1 + 2 * GW_PS_REPLICAS_MAX),
+    GW__ADMISSION_BYTES = GW__NODES_MAX * (18 + 4),
+    GW__COMMAND_BYTES_MAX =
+        128 + ((int)GW__ADVICE_BYTES > (int)GW__ADMISSION_BYTES
+                   ? (int)GW__ADVICE_BYTES
+                   : (int)GW__ADMISSION_BYTES),
     GW__ANSWER_BYTES_MAX = 384
 };
 

@@ -107,18 +107,11 @@ static void activate(struct gw__registry *r, struct gw__member *m)
     gw__registry_route(r);
 }
 
-/* The numbers of this command's process are below this one. */
-static unsigned number_limit(const struct gw__command *c)
-{
-    bool of_server = gw__role_is_ps_members(c->join.role) && !c->join.ring;
-    return of_server ? GW__ROUTE_NODES : GW__NODES_MAX;
-}
-
 enum gw_err gw__apply_register(struct gw__registry *r,
                                const struct gw__command *c,
                                struct gw__answer *answer)
 {
-    unsigned limit = number_limit(c);
+    const unsigned limit = GW__NODES_MAX;
     unsigned node = c->who.node == GW__NODE_ANY
                         ? any_node(r, c->who.incarnation, limit)
                         : c->who.node;

@@ -88,11 +88,13 @@ static bool ring_is_right(const struct gw__registry *registry)
 /* Only active servers have slots. */
 static bool routes_are_right(const struct gw__registry *registry)
 {
-    for (unsigned node = 0; node < GW__ROUTE_NODES; node++) {
+    const struct gw__routes *routes = &registry->routes;
+    const struct gw_nodes used =
+        gw__nodes_or(routes->drained, gw__routes_nodes(routes));
+    for (unsigned node = gw__nodes_next(&used, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&used, node + 1)) {
         const struct gw__member *m = &registry->members[node];
-        bool serves = m->state == GW__ACTIVE && m->role == GW__SERVER;
-        if (!serves && (registry->routes.drained >> node & 1 ||
-                        !gw__routes_is_empty(&registry->routes, node)))
+        if (m->state != GW__ACTIVE || m->role != GW__SERVER)
             return false;
     }
     return true;

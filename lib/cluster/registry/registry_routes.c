@@ -16,18 +16,21 @@ static bool serves(const struct gw__member *m)
     return m->state == GW__ACTIVE && m->role == GW__SERVER;
 }
 
-static uint64_t servers_of(const struct gw__registry *r)
+static struct gw_nodes servers_of(const struct gw__registry *r)
 {
-    uint64_t servers = 0;
-    for (unsigned i = 0; i < GW__ROUTE_NODES; i++)
-        servers |= (uint64_t)serves(&r->members[i]) << i;
+    struct gw_nodes servers = {{0}};
+    for (unsigned i = gw__nodes_next(&r->known, 0); i < GW__NODES_MAX;
+         i = gw__nodes_next(&r->known, i + 1))
+        if (serves(&r->members[i]))
+            gw__nodes_add(&servers, i);
     return servers;
 }
 
 void gw__registry_route(struct gw__registry *r)
 {
+    const struct gw_nodes servers = servers_of(r);
     if (r->routes.slot_count > 0)
-        (void)gw__routes_servers(&r->routes, servers_of(r));
+        (void)gw__routes_servers(&r->routes, &servers);
 }
 
 bool gw__registry_needs(const struct gw__registry *r, unsigned node,
@@ -78,7 +81,8 @@ enum gw_err gw__apply_table(struct gw__registry *r, const struct gw__command *c,
 enum gw_err gw__apply_place(struct gw__registry *r, const struct gw__command *c,
                             struct gw__answer *answer)
 {
-    gw__routes_advise(&r->routes, &c->advice, servers_of(r));
+    const struct gw_nodes servers = servers_of(r);
+    gw__routes_advise(&r->routes, &c->advice, &servers);
     if (c->advice.slots == 0)
         return gw__append_text(answer, "slots are spread evenly");
     return gw__append_text(answer, "%u slots move to their advised servers",
@@ -112,11 +116,12 @@ enum gw_err gw__apply_promote(struct gw__registry *r,
                               const struct gw__command *c,
                               struct gw__answer *answer)
 {
+    const struct gw_nodes servers = servers_of(r);
     struct gw_error why;
     if (!leads_slot(r, c, answer))
         return answer->code;
     enum gw_err err = gw__routes_promote(&r->routes, c->slot.slot, c->slot.term,
-                                         c->slot.node, servers_of(r), &why);
+                                         c->slot.node, &servers, &why);
     if (err)
         return refuse_change(answer, &why, err);
     return gw__append_text(answer, "slot %u: node %u is in sync", c->slot.slot,
@@ -127,12 +132,12 @@ enum gw_err gw__apply_handover(struct gw__registry *r,
                                const struct gw__command *c,
                                struct gw__answer *answer)
 {
+    const struct gw_nodes servers = servers_of(r);
     struct gw_error why;
     if (!leads_slot(r, c, answer))
         return answer->code;
-    enum gw_err err =
-        gw__routes_handover(&r->routes, c->slot.slot, c->slot.term,
-                            c->slot.node, servers_of(r), &why);
+    enum gw_err err = gw__routes_handover(
+        &r->routes, c->slot.slot, c->slot.term, c->slot.node, &servers, &why);
     if (err)
         return refuse_change(answer, &why, err);
     return gw__append_text(answer, "slot %u: node %u is primary", c->slot.slot,
@@ -144,7 +149,9 @@ enum gw_err gw__apply_drain(struct gw__registry *r, const struct gw__command *c,
 {
     if (!may_propose(r, c, answer))
         return answer->code;
-    uint64_t drained = r->routes.drained | (uint64_t)1 << c->who.node;
-    (void)gw__routes_drain(&r->routes, servers_of(r), drained);
+    const struct gw_nodes servers = servers_of(r);
+    struct gw_nodes drained = r->routes.drained;
+    gw__nodes_add(&drained, c->who.node);
+    (void)gw__routes_drain(&r->routes, &servers, &drained);
     return gw__append_text(answer, "node %u hands over its slots", c->who.node);
 }

@@ -10,26 +10,25 @@
 
 #include "route_parts.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 struct round {
     const struct gw__placement_case *input;
     struct gw__advice *advice;
     double mean;
     struct gw_placement_server servers[GW__ROUTE_NODES]; /* [node] */
-    unsigned shared[GW__ROUTE_NODES][GW__ROUTE_NODES];   /* slots of both */
+    struct gw__shared_slots *shared;
 };
 
 static void start_round(struct round *round,
                         const struct gw__placement_case *input,
-                        struct gw__advice *advice)
+                        struct gw__advice *advice,
+                        struct gw__shared_slots *shared)
 {
-    *round = (struct round){.input = input, .advice = advice};
+    *round = (struct round){.input = input, .advice = advice, .shared = shared};
     for (unsigned i = 0; i < input->slots; i++)
         round->mean += input->weight[i] / input->slots;
-    memset(advice, 0, sizeof *advice);
-    memset(advice->node, GW__NO_NODE, sizeof advice->node);
-    advice->slots = input->slots;
+    gw__advice_clear(advice, input->slots);
 }
 
 /* The heaviest slot without a server; the first of equal ones. */
@@ -55,17 +54,17 @@ static unsigned candidates(const struct round *round, unsigned slot,
                            const unsigned *assigned, unsigned assigned_count,
                            struct gw_placement_server out[GW__ROUTE_NODES])
 {
-    uint64_t left = round->input->servers;
+    struct gw_nodes left = round->input->servers;
     unsigned count = 0;
     for (unsigned k = 0; k < assigned_count; k++)
-        left &= ~((uint64_t)1 << assigned[k]);
-    for (; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+        gw__nodes_remove(&left, assigned[k]);
+    for (unsigned node = gw__nodes_next(&left, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&left, node + 1)) {
         out[count] = round->servers[node];
         out[count].node = node;
         out[count].has = holds(round, slot, node);
         for (unsigned k = 0; k < assigned_count; k++)
-            out[count].shared += round->shared[node][assigned[k]];
+            out[count].shared += round->shared->of[node][assigned[k]];
         count++;
     }
     return count;
@@ -76,7 +75,7 @@ static void assign_slot(struct round *round, unsigned slot, unsigned replica,
 {
     struct gw_placement_server *server = &round->servers[node];
     double weight = round->input->weight[slot] / round->mean;
-    round->advice->node[slot][replica] = (uint8_t)node;
+    round->advice->node[slot][replica] = (uint16_t)node;
     server->slots++;
     server->weight += weight;
     if (replica > 0)
@@ -90,7 +89,8 @@ static void count_shared(struct round *round, const unsigned *assigned,
 {
     for (unsigned i = 0; i < count; i++)
         for (unsigned j = 0; j < count; j++)
-            round->shared[assigned[i]][assigned[j]] += i != j;
+            if (i != j)
+                round->shared->of[assigned[i]][assigned[j]]++;
 }
 
 static enum gw_err query_slot(const struct gw_placement *policy,
@@ -128,13 +128,17 @@ enum gw_err gw__placement_run(const struct gw_placement *policy,
                               struct gw__advice *advice, struct gw_error *why)
 {
     struct round round;
-    unsigned slot, count = (unsigned)__builtin_popcountll(input->servers);
+    unsigned slot, count = gw__nodes_count(input->servers);
     unsigned replicas = input->replicas < count ? input->replicas : count;
     enum gw_err err = GW_OK;
-    start_round(&round, input, advice);
     if (count == 0)
         return gw_fail(why, GW_EINVAL, "no server is available for the slots");
+    struct gw__shared_slots *shared = calloc(1, sizeof *shared);
+    if (!shared)
+        return gw_fail(why, GW_ENOMEM, "a placement of %u slots", input->slots);
+    start_round(&round, input, advice, shared);
     while (!err && (slot = heaviest(&round)) < input->slots)
         err = query_slot(policy, &round, slot, replicas, why);
+    free(shared);
     return err;
 }

@@ -14,13 +14,14 @@ struct gw__placement_case {
     unsigned slots;
     unsigned replicas;                /* wanted; fewer if there are fewer
                                        servers */
-    uint64_t servers;                 /* candidates, as bits */
+    struct gw_nodes servers;          /* candidates */
     double weight[GW_PS_SLOTS_MAX];   /* above 0; only the ratios count */
     const struct gw__slot_route *now; /* [slots]; NULL: no slot is placed */
 };
 
 /* Calls the policy for every replica of every slot, the heaviest slot first.
- * GW_EINVAL: there is no server, or the policy picks an invalid one. */
+ * GW_EINVAL: there is no server, or the policy picks an invalid one;
+ * GW_ENOMEM. */
 GW_MUST_CHECK enum gw_err
 gw__placement_run(const struct gw_placement *policy,
                   const struct gw__placement_case *input,

@@ -28,7 +28,8 @@ bool gw__route_has(const struct gw__slot_route *slot, unsigned node)
     return slot->learner == node || gw__route_in_sync(slot, node);
 }
 
-unsigned gw__route_count(const struct gw__slot_route *slot, uint64_t nodes)
+unsigned gw__route_count(const struct gw__slot_route *slot,
+                         const struct gw_nodes *nodes)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < slot->count; i++)
@@ -43,9 +44,9 @@ void gw__route_drop(struct gw__slot_route *slot, unsigned node)
     for (unsigned i = 0; i < slot->count; i++)
         if (slot->replica[i] != node)
             slot->replica[kept++] = slot->replica[i];
-    for (unsigned i = kept; i < sizeof slot->replica; i++)
+    for (unsigned i = kept; i <= GW_PS_REPLICAS_MAX; i++)
         slot->replica[i] = GW__NO_NODE;
-    slot->count = (uint8_t)kept;
+    slot->count = (uint16_t)kept;
     slot->primary = slot->replica[0];
 }
 
@@ -56,7 +57,7 @@ void gw__route_lead(struct gw__slot_route *slot, unsigned node)
         at++;
     for (; at > 0; at--)
         slot->replica[at] = slot->replica[at - 1];
-    slot->replica[0] = slot->primary = (uint8_t)node;
+    slot->replica[0] = slot->primary = (uint16_t)node;
 }
 
 static bool is_same(const struct gw__slot_route *a,
@@ -78,10 +79,11 @@ static unsigned primary_to_be(const struct gw__slot_route *slot)
 }
 
 static void count_loads(struct gw__plan_loads *loads,
-                        const struct gw__routes *routes, uint64_t eligible)
+                        const struct gw__routes *routes,
+                        const struct gw_nodes *eligible)
 {
-    *loads = (struct gw__plan_loads){.eligible = eligible};
-    loads->servers = (unsigned)__builtin_popcountll(eligible);
+    *loads = (struct gw__plan_loads){.eligible = *eligible};
+    loads->servers = gw__nodes_count(*eligible);
     loads->wanted =
         routes->replicas < loads->servers ? routes->replicas : loads->servers;
     for (unsigned i = 0; i < routes->slot_count; i++) {
@@ -110,8 +112,8 @@ static unsigned successor(const struct gw__slot_route *slot,
     unsigned best = slot->replica[0];
     for (unsigned i = 1; i < slot->count; i++) {
         unsigned node = slot->replica[i];
-        bool stays = gw__has_node(loads->eligible, node);
-        bool best_stays = gw__has_node(loads->eligible, best);
+        bool stays = gw__has_node(&loads->eligible, node);
+        bool best_stays = gw__has_node(&loads->eligible, best);
         if (stays != best_stays
                 ? stays
                 : loads->primaries[node] < loads->primaries[best])
@@ -120,7 +122,8 @@ static unsigned successor(const struct gw__slot_route *slot,
     return best;
 }
 
-static void drop_gone_servers(struct gw__slot_route *slot, uint64_t servers,
+static void drop_gone_servers(struct gw__slot_route *slot,
+                              const struct gw_nodes *servers,
                               struct gw__plan_loads *loads)
 {
     unsigned primary = slot->primary;
@@ -133,12 +136,12 @@ static void drop_gone_servers(struct gw__slot_route *slot, uint64_t servers,
         gw__route_lead(slot, successor(slot, loads));
         loads->primaries[slot->primary]++;
     }
-    if (!gw__has_node(loads->eligible, slot->learner) || slot->count == 0)
+    if (!gw__has_node(&loads->eligible, slot->learner) || slot->count == 0)
         slot->learner = slot->leaver = GW__NO_NODE;
     if (!gw__route_in_sync(slot, slot->leaver))
         slot->leaver = GW__NO_NODE;
     if (!gw__route_in_sync(slot, slot->successor) ||
-        !gw__has_node(loads->eligible, slot->successor))
+        !gw__has_node(&loads->eligible, slot->successor))
         slot->successor = GW__NO_NODE;
 }
 
@@ -149,14 +152,14 @@ static bool is_placed(const struct gw__routes *routes)
     return routes->slot_count > 0 && routes->slots[0].term > 0;
 }
 
-static void plan(struct gw__routes *routes, uint64_t servers)
+static void plan(struct gw__routes *routes, const struct gw_nodes *servers)
 {
-    uint64_t eligible = servers & ~routes->drained;
+    const struct gw_nodes eligible = gw__nodes_minus(*servers, routes->drained);
     struct gw__plan_loads loads;
-    count_loads(&loads, routes, eligible);
+    count_loads(&loads, routes, &eligible);
     for (unsigned i = 0; i < routes->slot_count; i++)
         drop_gone_servers(&routes->slots[i], servers, &loads);
-    count_loads(&loads, routes, eligible);
+    count_loads(&loads, routes, &eligible);
     if (loads.servers == 0)
         return;
     if (!is_placed(routes)) {
@@ -168,12 +171,26 @@ static void plan(struct gw__routes *routes, uint64_t servers)
     }
 }
 
+/* The state before a command, as far as it decides about new terms. */
+struct before {
+    struct gw_nodes drained;
+    struct gw__slot_route slots[GW_PS_SLOTS_MAX];
+};
+
+static void copy_before(struct before *before, const struct gw__routes *routes)
+{
+    before->drained = routes->drained;
+    memcpy(before->slots, routes->slots,
+           routes->slot_count * sizeof *routes->slots);
+}
+
 /* Plans the next steps and gives a new term to each slot that differs from
  * `before`. */
 static bool plan_and_count(struct gw__routes *routes,
-                           const struct gw__routes *before, uint64_t servers)
+                           const struct before *before,
+                           const struct gw_nodes *servers)
 {
-    bool changed = routes->drained != before->drained;
+    bool changed = !gw__nodes_equal(routes->drained, before->drained);
     plan(routes, servers);
     for (unsigned i = 0; i < routes->slot_count; i++) {
         struct gw__slot_route *slot = &routes->slots[i];
@@ -188,15 +205,49 @@ static bool plan_and_count(struct gw__routes *routes,
 
 /* ---- commands ---- */
 
+void gw__route_clear(struct gw__slot_route *slot)
+{
+    *slot = (struct gw__slot_route){.primary = GW__NO_NODE,
+                                    .learner = GW__NO_NODE,
+                                    .leaver = GW__NO_NODE,
+                                    .successor = GW__NO_NODE};
+    for (unsigned i = 0; i <= GW_PS_REPLICAS_MAX; i++)
+        slot->replica[i] = GW__NO_NODE;
+}
+
+void gw__routes_clear(struct gw__routes *routes)
+{
+    routes->version = 0;
+    routes->slot_count = routes->replicas = routes->servers = 0;
+    routes->drained = (struct gw_nodes){{0}};
+    routes->advice.slots = 0;
+    routes->table_count = 0;
+}
+
 void gw__routes_init(struct gw__routes *routes)
 {
     memset(routes, 0, sizeof *routes);
-    for (unsigned i = 0; i < GW_PS_SLOTS_MAX; i++) {
-        struct gw__slot_route *slot = &routes->slots[i];
-        slot->primary = slot->learner = slot->leaver = slot->successor =
-            GW__NO_NODE;
-        memset(slot->replica, GW__NO_NODE, sizeof slot->replica);
-    }
+    for (unsigned i = 0; i < GW_PS_SLOTS_MAX; i++)
+        gw__route_clear(&routes->slots[i]);
+}
+
+static void copy_advice(struct gw__advice *to, const struct gw__advice *from)
+{
+    to->slots = from->slots;
+    memcpy(to->node, from->node, from->slots * sizeof *from->node);
+}
+
+void gw__routes_copy(struct gw__routes *to, const struct gw__routes *from)
+{
+    to->version = from->version;
+    to->slot_count = from->slot_count;
+    to->replicas = from->replicas;
+    to->servers = from->servers;
+    to->drained = from->drained;
+    copy_advice(&to->advice, &from->advice);
+    memcpy(to->slots, from->slots, from->slot_count * sizeof *from->slots);
+    to->table_count = from->table_count;
+    memcpy(to->tables, from->tables, from->table_count * sizeof *from->tables);
 }
 
 enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
@@ -205,7 +256,8 @@ enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
 {
     if (slots == 0 || slots > GW_PS_SLOTS_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "the number of slots must be 1 to %d, not %u",
+                       "the number of slots must be 1 to %d, since each takes "
+                       "memory in every process, not %u",
                        GW_PS_SLOTS_MAX, slots);
     if (replicas == 0 || replicas > GW_PS_REPLICAS_MAX)
         return gw_fail(
@@ -213,10 +265,14 @@ enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
             "the number of replicas per slot must be 1 to %d, not %u",
             GW_PS_REPLICAS_MAX, replicas);
     if (servers == 0 || servers > GW__ROUTE_NODES)
-        return gw_fail(why, GW_EINVAL,
-                       "the number of servers must be 1 to %d, not %u",
-                       GW__ROUTE_NODES, servers);
+        return gw_fail(
+            why, GW_EINVAL,
+            "the number of servers must be 1 to %d, since no process "
+            "has a higher number, not %u",
+            GW__ROUTE_NODES, servers);
     if (routes->slot_count == 0) {
+        for (unsigned i = 0; i < slots; i++)
+            gw__route_clear(&routes->slots[i]);
         routes->slot_count = slots;
         routes->replicas = replicas;
         routes->servers = servers;
@@ -231,16 +287,20 @@ enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
     return GW_OK;
 }
 
-bool gw__routes_servers(struct gw__routes *routes, uint64_t servers)
+bool gw__routes_servers(struct gw__routes *routes,
+                        const struct gw_nodes *servers)
 {
-    return gw__routes_drain(routes, servers, routes->drained);
+    const struct gw_nodes drained = routes->drained;
+    return gw__routes_drain(routes, servers, &drained);
 }
 
-bool gw__routes_drain(struct gw__routes *routes, uint64_t servers,
-                      uint64_t drained)
+bool gw__routes_drain(struct gw__routes *routes, const struct gw_nodes *servers,
+                      const struct gw_nodes *drained)
 {
-    const struct gw__routes before = *routes;
-    routes->drained = routes->slot_count > 0 ? drained & servers : 0;
+    struct before before;
+    copy_before(&before, routes);
+    routes->drained = routes->slot_count > 0 ? gw__nodes_and(*drained, *servers)
+                                             : (struct gw_nodes){{0}};
     return plan_and_count(routes, &before, servers);
 }
 
@@ -260,16 +320,18 @@ static struct gw__slot_route *slot_of(struct gw__routes *routes, unsigned slot,
 
 enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned number,
                                uint64_t term, unsigned learner,
-                               uint64_t servers, struct gw_error *why)
+                               const struct gw_nodes *servers,
+                               struct gw_error *why)
 {
-    const struct gw__routes before = *routes;
+    struct before before;
     struct gw__slot_route *slot = slot_of(routes, number, term, why);
     if (!slot)
         return GW_EINVAL;
     if (learner >= GW__ROUTE_NODES || slot->learner != learner)
         return gw_fail(why, GW_EINVAL, "node %u is not a learner of slot %u",
                        learner, number);
-    slot->replica[slot->count++] = (uint8_t)learner;
+    copy_before(&before, routes);
+    slot->replica[slot->count++] = (uint16_t)learner;
     if (slot->leaver == slot->primary)
         gw__route_lead(slot, learner);
     gw__route_drop(slot, slot->leaver);
@@ -279,10 +341,12 @@ enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned number,
 }
 
 void gw__routes_advise(struct gw__routes *routes,
-                       const struct gw__advice *advice, uint64_t servers)
+                       const struct gw__advice *advice,
+                       const struct gw_nodes *servers)
 {
-    const struct gw__routes before = *routes;
-    routes->advice = *advice;
+    struct before before;
+    copy_before(&before, routes);
+    copy_advice(&routes->advice, advice);
     if (routes->slot_count == 0)
         return;
     if (!plan_and_count(routes, &before, servers))
@@ -291,9 +355,10 @@ void gw__routes_advise(struct gw__routes *routes,
 
 enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,
                                 uint64_t term, unsigned successor,
-                                uint64_t servers, struct gw_error *why)
+                                const struct gw_nodes *servers,
+                                struct gw_error *why)
 {
-    const struct gw__routes before = *routes;
+    struct before before;
     struct gw__slot_route *slot = slot_of(routes, number, term, why);
     if (!slot)
         return GW_EINVAL;
@@ -301,6 +366,7 @@ enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,
         return gw_fail(why, GW_EINVAL,
                        "node %u is not the successor of slot %u", successor,
                        number);
+    copy_before(&before, routes);
     gw__route_lead(slot, successor);
     slot->successor = GW__NO_NODE;
     plan_and_count(routes, &before, servers);
@@ -308,6 +374,19 @@ enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,
 }
 
 /* ---- accessors ---- */
+
+struct gw_nodes gw__routes_nodes(const struct gw__routes *routes)
+{
+    struct gw_nodes nodes = {{0}};
+    for (unsigned i = 0; i < routes->slot_count; i++) {
+        const struct gw__slot_route *slot = &routes->slots[i];
+        for (unsigned k = 0; k < slot->count; k++)
+            gw__nodes_add(&nodes, slot->replica[k]);
+        if (slot->learner != GW__NO_NODE)
+            gw__nodes_add(&nodes, slot->learner);
+    }
+    return nodes;
+}
 
 bool gw__routes_is_empty(const struct gw__routes *routes, unsigned node)
 {

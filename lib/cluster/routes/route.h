@@ -41,69 +41,87 @@
 #ifndef GW__CLUSTER_ROUTE_H
 #define GW__CLUSTER_ROUTE_H
 
-#include "base/bytes.h"
+#include "base/nodes/nodes.h"
 
 #include <base/machine.h>
 #include <gradwire/control.h>
 
-/* Members of a parameter server have numbers below GW__ROUTE_NODES: their sets
- * are 64-bit masks. */
-enum { GW__ROUTE_LEARNERS = 4, GW__ROUTE_NODES = 64, GW__NO_NODE = 255 };
-
-struct gw__slot_route {
-    uint64_t term;   /* 0: never placed */
-    uint8_t primary; /* GW__NO_NODE: lost, or not placed yet */
-    uint8_t count;   /* replicas in sync, the primary first */
-    uint8_t replica[GW_PS_REPLICAS_MAX + 1];
-    uint8_t learner;   /* GW__NO_NODE: none */
-    uint8_t leaver;    /* replaced by the learner; GW__NO_NODE: none */
-    uint8_t successor; /* successor of the primary; GW__NO_NODE: none */
+/* Members of a parameter server have numbers below GW__ROUTE_NODES. */
+enum {
+    GW__ROUTE_LEARNERS = 4,
+    GW__ROUTE_NODES = GW_NODES_MAX,
+    GW__NO_NODE = 65535
 };
 
-/* The advised places of slots; see route_advice.c. */
+struct gw__slot_route {
+    uint64_t term;      /* 0: never placed */
+    uint16_t primary;   /* GW__NO_NODE: lost, or not placed yet */
+    uint16_t learner;   /* GW__NO_NODE: none */
+    uint16_t leaver;    /* replaced by the learner; GW__NO_NODE: none */
+    uint16_t successor; /* successor of the primary; GW__NO_NODE: none */
+    uint16_t count;     /* replicas in sync, the primary first */
+    uint16_t replica[GW_PS_REPLICAS_MAX + 1];
+    uint16_t reserved; /* 0: there are no holes */
+};
+
+/* The advised places of slots; see route_advice.c. Entries from `slots` on are
+ * not valid. */
 struct gw__advice {
     unsigned slots; /* 0: no advice */
     /* The servers of each slot, the primary first; then GW__NO_NODE. */
-    uint8_t node[GW_PS_SLOTS_MAX][GW_PS_REPLICAS_MAX];
+    uint16_t node[GW_PS_SLOTS_MAX][GW_PS_REPLICAS_MAX];
 };
 
 struct gw__routes {
-    uint64_t version;    /* grows with every change */
-    unsigned slot_count; /* 0: no parameter server yet */
-    unsigned replicas;   /* wanted */
-    unsigned servers;    /* needed before the slots are first placed */
-    uint64_t drained;    /* servers that want to leave, as bits */
+    uint64_t version;        /* grows with every change */
+    unsigned slot_count;     /* 0: no parameter server yet */
+    unsigned replicas;       /* wanted */
+    unsigned servers;        /* needed before the slots are first placed */
+    struct gw_nodes drained; /* servers that want to leave */
     struct gw__advice advice;
-    struct gw__slot_route slots[GW_PS_SLOTS_MAX];
+    struct gw__slot_route slots[GW_PS_SLOTS_MAX]; /* valid: slot_count */
     unsigned table_count;
     struct gw_ps_table_config tables[GW_PS_TABLES_MAX];
 };
 
 void gw__routes_init(struct gw__routes *routes);
+/* Without a parameter server. Unlike gw__routes_init, it does not touch the
+ * slots, which are large and not valid now. */
+void gw__routes_clear(struct gw__routes *routes);
+/* Copies only the slots and tables that exist. */
+void gw__routes_copy(struct gw__routes *to, const struct gw__routes *from);
+/* The slot as it is before its first placement. */
+void gw__route_clear(struct gw__slot_route *slot);
 /* Sets up the parameter server; may be repeated. GW_EINVAL: invalid numbers;
  * GW_EMISMATCH: it was set up differently. */
 enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
                             unsigned replicas, unsigned servers,
                             struct gw_error *why);
-/* Sets the active servers, as bits. Drops those that are gone, then takes the
+/* Sets the active servers. Drops those that are gone, then takes the
  * next steps. True if anything has changed (and `version` has grown). */
-bool gw__routes_servers(struct gw__routes *routes, uint64_t servers);
+bool gw__routes_servers(struct gw__routes *routes,
+                        const struct gw_nodes *servers);
 /* GW_EINVAL with a sentence, and no change: wrong term, learner or
  * successor. */
 enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned slot,
                                uint64_t term, unsigned learner,
-                               uint64_t servers, struct gw_error *why);
+                               const struct gw_nodes *servers,
+                               struct gw_error *why);
 enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned slot,
                                 uint64_t term, unsigned successor,
-                                uint64_t servers, struct gw_error *why);
+                                const struct gw_nodes *servers,
+                                struct gw_error *why);
 /* Sets the advised places of slots; may come before gw__routes_open. Without
  * slots in it, loads are balanced again. placement.h makes it. */
 void gw__routes_advise(struct gw__routes *routes,
-                       const struct gw__advice *advice, uint64_t servers);
+                       const struct gw__advice *advice,
+                       const struct gw_nodes *servers);
 /* Drains servers that want to leave: `drained` nodes get nothing new, and give
  * away their slots until they are gone. */
-bool gw__routes_drain(struct gw__routes *routes, uint64_t servers,
-                      uint64_t drained);
+bool gw__routes_drain(struct gw__routes *routes, const struct gw_nodes *servers,
+                      const struct gw_nodes *drained);
+/* The servers that are in sync for, or are learning, some slot. */
+struct gw_nodes gw__routes_nodes(const struct gw__routes *routes);
 /* True if it is not in sync for, or learning, any slot. */
 bool gw__routes_is_empty(const struct gw__routes *routes, unsigned node);
 /* The table's number; creates the table if its name is new. GW_EMISMATCH,
@@ -124,6 +142,8 @@ enum gw_err gw__route_check_table(const struct gw_ps_table_config *config,
 void gw__put_table(struct gw__writer *writer,
                    const struct gw_ps_table_config *table);
 void gw__get_table(struct gw__reader *reader, struct gw_ps_table_config *table);
+/* Advice for so many slots, without a server yet. */
+void gw__advice_clear(struct gw__advice *advice, unsigned slots);
 void gw__put_advice(struct gw__writer *writer, const struct gw__advice *advice);
 /* Invalid if a slot names a server twice, or one that cannot exist. */
 void gw__get_advice(struct gw__reader *reader, struct gw__advice *advice);

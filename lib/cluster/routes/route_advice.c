@@ -12,8 +12,6 @@
  */
 #include "route_parts.h"
 
-#include <string.h>
-
 enum { NO_SERVER = GW__NO_NODE };
 
 /* ---- the command ---- */
@@ -32,20 +30,36 @@ static bool is_sound(const struct gw__advice *advice)
     return advice->slots <= GW_PS_SLOTS_MAX;
 }
 
+void gw__advice_clear(struct gw__advice *advice, unsigned slots)
+{
+    advice->slots = slots;
+    for (unsigned i = 0; i < slots; i++)
+        for (unsigned k = 0; k < GW_PS_REPLICAS_MAX; k++)
+            advice->node[i][k] = GW__NO_NODE;
+}
+
 void gw__put_advice(struct gw__writer *w, const struct gw__advice *advice)
 {
-    gw__put_u8(w, advice->slots);
-    for (unsigned i = 0; i < advice->slots; i++)
-        gw__put_bytes(w, advice->node[i], GW_PS_REPLICAS_MAX);
+    gw__put_u16(w, advice->slots);
+    for (unsigned i = 0; i < advice->slots; i++) {
+        unsigned count = 0;
+        while (count < GW_PS_REPLICAS_MAX &&
+               advice->node[i][count] != GW__NO_NODE)
+            count++;
+        gw__put_u8(w, count);
+        for (unsigned k = 0; k < count; k++)
+            gw__put_node(w, advice->node[i][k]);
+    }
 }
 
 void gw__get_advice(struct gw__reader *r, struct gw__advice *advice)
 {
-    memset(advice, 0, sizeof *advice);
-    memset(advice->node, GW__NO_NODE, sizeof advice->node);
-    advice->slots = gw__get_u8_below(r, GW_PS_SLOTS_MAX + 1);
-    for (unsigned i = 0; i < advice->slots && !r->bad; i++)
-        gw__get_bytes(r, advice->node[i], GW_PS_REPLICAS_MAX);
+    gw__advice_clear(advice, gw__get_u16_below(r, GW_PS_SLOTS_MAX + 1));
+    for (unsigned i = 0; i < advice->slots && !r->bad; i++) {
+        unsigned count = gw__get_u8_below(r, GW_PS_REPLICAS_MAX + 1);
+        for (unsigned k = 0; k < count; k++)
+            advice->node[i][k] = (uint16_t)gw__get_node(r);
+    }
     gw__reader_demand(r, is_sound(advice));
     if (r->bad)
         advice->slots = 0;
@@ -56,8 +70,8 @@ void gw__get_advice(struct gw__reader *r, struct gw__advice *advice)
 /* Writes the servers of `eligible` that are advised for the slot, the primary
  * first, up to a maximum; returns their number. */
 static unsigned list_advised(const struct gw__routes *routes, unsigned slot,
-                             uint64_t eligible, unsigned most,
-                             uint8_t out[GW_PS_REPLICAS_MAX])
+                             const struct gw_nodes *eligible, unsigned most,
+                             uint16_t out[GW_PS_REPLICAS_MAX])
 {
     unsigned count = 0;
     if (slot >= routes->advice.slots)
@@ -71,9 +85,9 @@ static unsigned list_advised(const struct gw__routes *routes, unsigned slot,
 unsigned gw__advised_next(const struct gw__routes *routes, unsigned slot,
                           const struct gw__plan_loads *loads)
 {
-    uint8_t nodes[GW_PS_REPLICAS_MAX];
+    uint16_t nodes[GW_PS_REPLICAS_MAX];
     unsigned count =
-        list_advised(routes, slot, loads->eligible, loads->wanted, nodes);
+        list_advised(routes, slot, &loads->eligible, loads->wanted, nodes);
     for (unsigned k = 0; k < count; k++)
         if (!gw__route_has(&routes->slots[slot], nodes[k]))
             return nodes[k];
@@ -82,14 +96,17 @@ unsigned gw__advised_next(const struct gw__routes *routes, unsigned slot,
 
 /* ---- following it ---- */
 
-static bool is_among(const uint8_t *nodes, unsigned count, unsigned node)
+static bool is_among(const uint16_t *nodes, unsigned count, unsigned node)
 {
-    return memchr(nodes, (int)node, count) != NULL;
+    for (unsigned i = 0; i < count; i++)
+        if (nodes[i] == node)
+            return true;
+    return false;
 }
 
 /* A replica that is not advised; the primary last. */
 static unsigned superfluous(const struct gw__slot_route *slot,
-                            const uint8_t *nodes, unsigned count)
+                            const uint16_t *nodes, unsigned count)
 {
     for (unsigned i = slot->count; i-- > 0;)
         if (!is_among(nodes, count, slot->replica[i]))
@@ -101,9 +118,9 @@ static void follow_advice(struct gw__routes *routes, unsigned number,
                           struct gw__plan_loads *loads)
 {
     struct gw__slot_route *slot = &routes->slots[number];
-    uint8_t nodes[GW_PS_REPLICAS_MAX];
+    uint16_t nodes[GW_PS_REPLICAS_MAX];
     unsigned count =
-        list_advised(routes, number, loads->eligible, loads->wanted, nodes);
+        list_advised(routes, number, &loads->eligible, loads->wanted, nodes);
     unsigned next = gw__advised_next(routes, number, loads);
     if (count == 0 || slot->count == 0 || !gw__route_is_idle(slot))
         return;
@@ -116,8 +133,8 @@ static void follow_advice(struct gw__routes *routes, unsigned number,
     if (leaver == NO_SERVER || loads->learning[next] >= GW__ROUTE_LEARNERS)
         return;
     loads->learning[next]++;
-    slot->learner = (uint8_t)next;
-    slot->leaver = (uint8_t)leaver;
+    slot->learner = (uint16_t)next;
+    slot->leaver = (uint16_t)leaver;
 }
 
 void gw__advice_follow(struct gw__routes *routes, struct gw__plan_loads *loads)

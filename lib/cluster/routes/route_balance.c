@@ -20,6 +20,8 @@
  */
 #include "route_parts.h"
 
+#include <string.h>
+
 enum { NO_SERVER = GW__NO_NODE };
 
 struct evenness {
@@ -34,8 +36,10 @@ static struct evenness evenness_of(const struct gw__plan_loads *loads,
 {
     struct evenness e = {.load = load, .low = total / loads->servers};
     e.high = e.low + (total % loads->servers > 0);
-    for (uint64_t left = loads->eligible; left; left &= left - 1)
-        e.too_full = e.too_full || load[__builtin_ctzll(left)] > e.high;
+    for (unsigned node = gw__nodes_next(&loads->eligible, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&loads->eligible, node + 1))
+        e.too_full = e.too_full || load[node] > e.high;
     return e;
 }
 
@@ -48,18 +52,13 @@ static bool may_move(const struct evenness *e, unsigned from, unsigned to)
     return e->load[from] > e->low && e->load[to] < e->low;
 }
 
-/* ---- replicas ---- */
-
-/* How many slots of this primary the node has or will get. */
-static int has_of(const struct gw__routes *routes, unsigned node,
-                  unsigned primary)
+/* Could it give one to any server? */
+static bool may_give(const struct evenness *e, unsigned from)
 {
-    int count = 0;
-    for (unsigned i = 0; i < routes->slot_count; i++)
-        count += routes->slots[i].primary == primary &&
-                 gw__route_has(&routes->slots[i], node);
-    return count;
+    return e->load[from] > (e->too_full ? e->high : e->low);
 }
+
+/* ---- replicas ---- */
 
 struct move {
     unsigned from, to, slot;
@@ -67,34 +66,75 @@ struct move {
     int value;
 };
 
-/* Finds the best slot to move between the two, if better than *best. */
-static void find_move(const struct gw__routes *routes,
-                      const struct gw__plan_loads *loads,
-                      const struct evenness *primaries, struct move move,
-                      struct move *best)
+/* The best move of a replica. All candidates for one receiver are compared in
+ * one pass over the slots. */
+struct move_search {
+    const struct gw__routes *routes;
+    const struct gw__plan_loads *loads;
+    struct evenness replicas, primaries;
+    unsigned has[GW__ROUTE_NODES]; /* slots that the receiver has or will get,
+                                      by their primary */
+    struct move best;
+};
+
+static void count_slots_of(struct move_search *s, unsigned to)
 {
-    for (unsigned i = 0; i < routes->slot_count; i++) {
-        const struct gw__slot_route *slot = &routes->slots[i];
-        if (!gw__route_is_idle(slot) || !gw__route_in_sync(slot, move.from) ||
-            gw__route_in_sync(slot, move.to))
+    const struct gw__routes *routes = s->routes;
+    memset(s->has, 0, sizeof s->has);
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        if (routes->slots[i].primary != GW__NO_NODE &&
+            gw__route_has(&routes->slots[i], to))
+            s->has[routes->slots[i].primary]++;
+}
+
+/* Of equal moves, the one from the lowest server to the lowest, of the first
+ * slot. */
+static bool is_better(const struct move *a, const struct move *b)
+{
+    if (!b->gap || a->value != b->value)
+        return !b->gap || a->value > b->value;
+    if (a->gap != b->gap)
+        return a->gap > b->gap;
+    return a->from != b->from ? a->from < b->from
+           : a->to != b->to   ? a->to < b->to
+                              : a->slot < b->slot;
+}
+
+static void consider_slot(struct move_search *s, unsigned number, unsigned to)
+{
+    const struct gw__plan_loads *loads = s->loads;
+    const struct gw__slot_route *slot = &s->routes->slots[number];
+    if (!gw__route_is_idle(slot) || gw__route_in_sync(slot, to))
+        return;
+    for (unsigned k = 0; k < slot->count; k++) {
+        unsigned from = slot->replica[k];
+        struct move move = {.from = from, .to = to, .slot = number};
+        if (!gw__has_node(&loads->eligible, from) ||
+            !may_move(&s->replicas, from, to))
             continue;
-        move.slot = i;
-        move.value = (int)loads->primaries[slot->primary] -
-                     has_of(routes, move.to, slot->primary);
-        if (slot->primary == move.from &&
-            !may_move(primaries, move.from, move.to))
+        move.gap = loads->replicas[from] - loads->replicas[to];
+        move.value =
+            (int)loads->primaries[slot->primary] - (int)s->has[slot->primary];
+        if (slot->primary == from && !may_move(&s->primaries, from, to))
             move.value = -GW_PS_SLOTS_MAX;
-        if (!best->gap || move.value > best->value ||
-            (move.value == best->value && move.gap > best->gap))
-            *best = move;
+        if (is_better(&move, &s->best))
+            s->best = move;
     }
+}
+
+/* Could any server give it a replica? */
+static bool may_receive(const struct move_search *s, unsigned to)
+{
+    const struct evenness *e = &s->replicas;
+    return s->loads->learning[to] < GW__ROUTE_LEARNERS &&
+           e->load[to] < (e->too_full ? e->high : e->low);
 }
 
 static void replace(struct gw__slot_route *slot, struct gw__plan_loads *loads,
                     unsigned from, unsigned to)
 {
-    slot->learner = (uint8_t)to;
-    slot->leaver = (uint8_t)from;
+    slot->learner = (uint16_t)to;
+    slot->leaver = (uint16_t)from;
     loads->replicas[from]--;
     loads->replicas[to]++;
     loads->learning[to]++;
@@ -108,70 +148,95 @@ static void replace(struct gw__slot_route *slot, struct gw__plan_loads *loads,
 static bool move_replica(struct gw__routes *routes,
                          struct gw__plan_loads *loads)
 {
-    struct move best = {0};
-    const struct evenness even =
-        evenness_of(loads, loads->replicas, loads->placed * loads->wanted);
-    const struct evenness primaries =
-        evenness_of(loads, loads->primaries, loads->placed);
-    for (uint64_t a = loads->eligible; a; a &= a - 1)
-        for (uint64_t b = loads->eligible; b; b &= b - 1) {
-            struct move move = {.from = (unsigned)__builtin_ctzll(a),
-                                .to = (unsigned)__builtin_ctzll(b)};
-            if (loads->learning[move.to] >= GW__ROUTE_LEARNERS ||
-                !may_move(&even, move.from, move.to))
-                continue;
-            move.gap = loads->replicas[move.from] - loads->replicas[move.to];
-            find_move(routes, loads, &primaries, move, &best);
-        }
-    if (best.gap)
-        replace(&routes->slots[best.slot], loads, best.from, best.to);
-    return best.gap;
+    struct move_search s = {
+        .routes = routes,
+        .loads = loads,
+        .replicas =
+            evenness_of(loads, loads->replicas, loads->placed * loads->wanted),
+        .primaries = evenness_of(loads, loads->primaries, loads->placed)};
+    for (unsigned to = gw__nodes_next(&loads->eligible, 0); to < GW__NODES_MAX;
+         to = gw__nodes_next(&loads->eligible, to + 1)) {
+        if (!may_receive(&s, to))
+            continue;
+        count_slots_of(&s, to);
+        for (unsigned i = 0; i < routes->slot_count; i++)
+            consider_slot(&s, i, to);
+    }
+    if (s.best.gap)
+        replace(&routes->slots[s.best.slot], loads, s.best.from, s.best.to);
+    return s.best.gap;
 }
 
 /* ---- primaries ---- */
 
-struct search {
-    unsigned steps[GW__ROUTE_NODES];  /* number of steps; 0: not reached, or the
-                                       start */
-    unsigned before[GW__ROUTE_NODES]; /* the server before on the path, */
-    unsigned slot[GW__ROUTE_NODES];   /* and the slot that it would hand over */
-    unsigned order[GW__ROUTE_NODES];
-    unsigned count;
+enum { NO_SLOT = GW_PS_SLOTS_MAX };
+
+/* The slots of each primary, in ascending order. */
+struct by_primary {
+    uint16_t first[GW__ROUTE_NODES]; /* NO_SLOT: none */
+    uint16_t next[GW_PS_SLOTS_MAX];
 };
 
-static void visit(const struct gw__routes *routes, uint64_t eligible,
-                  unsigned from, unsigned start, struct search *search)
+static void sort_by_primary(struct by_primary *by,
+                            const struct gw__routes *routes)
 {
-    for (unsigned i = 0; i < routes->slot_count; i++) {
+    for (unsigned node = 0; node < GW__ROUTE_NODES; node++)
+        by->first[node] = NO_SLOT;
+    for (unsigned i = routes->slot_count; i-- > 0;) {
+        unsigned primary = routes->slots[i].primary;
+        if (primary == GW__NO_NODE)
+            continue;
+        by->next[i] = by->first[primary];
+        by->first[primary] = (uint16_t)i;
+    }
+}
+
+struct search {
+    unsigned count;
+    uint16_t order[GW__ROUTE_NODES];
+    /* number of steps; 0: not reached, or the start */
+    uint16_t steps[GW__ROUTE_NODES];
+    uint16_t before[GW__ROUTE_NODES]; /* the server before on the path, */
+    uint16_t slot[GW__ROUTE_NODES];   /* and the slot that it would hand over */
+};
+
+static void visit(const struct gw__routes *routes, const struct by_primary *by,
+                  const struct gw_nodes *eligible, unsigned from,
+                  unsigned start, struct search *search)
+{
+    for (unsigned i = by->first[from]; i != NO_SLOT; i = by->next[i]) {
         const struct gw__slot_route *slot = &routes->slots[i];
-        if (slot->primary != from || !gw__route_is_idle(slot))
+        if (!gw__route_is_idle(slot))
             continue;
         for (unsigned k = 1; k < slot->count; k++) {
             unsigned node = slot->replica[k];
             if (!gw__has_node(eligible, node) || node == start ||
                 search->steps[node])
                 continue;
-            search->steps[node] = search->steps[from] + 1;
-            search->before[node] = from;
-            search->slot[node] = i;
-            search->order[search->count++] = node;
+            search->steps[node] = (uint16_t)(search->steps[from] + 1);
+            search->before[node] = (uint16_t)from;
+            search->slot[node] = (uint16_t)i;
+            search->order[search->count++] = (uint16_t)node;
         }
     }
 }
 
 /* The nearest server that may get a primary from `start`; GW__NO_NODE: none. */
 static unsigned nearest(const struct gw__routes *routes,
+                        const struct by_primary *by,
                         const struct gw__plan_loads *loads,
                         const struct evenness *even, unsigned start,
                         unsigned steps_max, struct search *search)
 {
-    *search = (struct search){.order = {start}, .count = 1};
+    memset(search->steps, 0, sizeof search->steps);
+    search->order[0] = (uint16_t)start;
+    search->count = 1;
     for (unsigned i = 0; i < search->count; i++) {
         unsigned node = search->order[i];
         if (i > 0 && may_move(even, start, node))
             return node;
         if (search->steps[node] < steps_max)
-            visit(routes, loads->eligible, node, start, search);
+            visit(routes, by, &loads->eligible, node, start, search);
     }
     return NO_SERVER;
 }
@@ -183,11 +248,17 @@ static bool move_primary(struct gw__routes *routes,
 {
     const struct evenness even =
         evenness_of(loads, loads->primaries, loads->placed);
-    struct search search, best = {0};
+    struct by_primary by;
+    struct search search, best;
     unsigned from = NO_SERVER, to = NO_SERVER;
-    for (uint64_t left = loads->eligible; left; left &= left - 1) {
-        unsigned start = (unsigned)__builtin_ctzll(left);
-        unsigned end = nearest(routes, loads, &even, start, steps_max, &search);
+    sort_by_primary(&by, routes);
+    for (unsigned start = gw__nodes_next(&loads->eligible, 0);
+         start < GW__NODES_MAX;
+         start = gw__nodes_next(&loads->eligible, start + 1)) {
+        if (!may_give(&even, start))
+            continue;
+        unsigned end =
+            nearest(routes, &by, loads, &even, start, steps_max, &search);
         if (end == NO_SERVER)
             continue;
         bool first = from == NO_SERVER;
@@ -205,7 +276,7 @@ static bool move_primary(struct gw__routes *routes,
     loads->primaries[from]--;
     loads->primaries[to]++;
     for (unsigned node = to; node != from; node = best.before[node])
-        routes->slots[best.slot[node]].successor = (uint8_t)node;
+        routes->slots[best.slot[node]].successor = (uint16_t)node;
     return true;
 }
 

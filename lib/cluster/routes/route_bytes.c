@@ -24,22 +24,52 @@ static float get_float(struct gw__reader *r)
 
 /* ---- slots ---- */
 
-static void put_slot(struct gw__writer *w, const struct gw__slot_route *slot)
+/* A slot at rest takes 2 + 2 * replicas bytes after its term, and a change 2
+ * for each server in it. */
+enum { COUNT = 7, LEARNER = 8, LEAVER = 16, SUCCESSOR = 32, SHAPE = 63 };
+
+static void put_changing(struct gw__writer *w, unsigned node)
 {
-    gw__put_u64(w, slot->term);
-    gw__put_u8(w, slot->count);
-    for (unsigned i = 0; i < slot->count; i++)
-        gw__put_u8(w, slot->replica[i]);
-    gw__put_u8(w, slot->learner);
-    gw__put_u8(w, slot->leaver);
-    gw__put_u8(w, slot->successor);
+    if (node != GW__NO_NODE)
+        gw__put_node(w, node);
 }
 
-static uint8_t get_node(struct gw__reader *r)
+/* Terms are small: 7 bits per byte, the lowest first. */
+static void put_term(struct gw__writer *w, uint64_t term)
 {
-    unsigned node = gw__get_u8(r);
-    gw__reader_demand(r, node < GW__ROUTE_NODES || node == GW__NO_NODE);
-    return r->bad ? GW__NO_NODE : (uint8_t)node;
+    for (; term >= 128; term >>= 7)
+        gw__put_u8(w, (unsigned)(term & 127) | 128);
+    gw__put_u8(w, (unsigned)term);
+}
+
+static uint64_t get_term(struct gw__reader *r)
+{
+    uint64_t term = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        unsigned byte = gw__get_u8(r);
+        gw__reader_demand(r, shift < 63 || (shift == 63 && byte <= 1));
+        gw__reader_demand(r, shift == 0 || byte > 0); /* only one encoding */
+        if (r->bad)
+            return 0;
+        term |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128)
+            return term;
+    }
+}
+
+static void put_slot(struct gw__writer *w, const struct gw__slot_route *slot)
+{
+    unsigned shape = slot->count;
+    shape |= slot->learner != GW__NO_NODE ? LEARNER : 0;
+    shape |= slot->leaver != GW__NO_NODE ? LEAVER : 0;
+    shape |= slot->successor != GW__NO_NODE ? SUCCESSOR : 0;
+    put_term(w, slot->term);
+    gw__put_u8(w, shape);
+    for (unsigned i = 0; i < slot->count; i++)
+        gw__put_node(w, slot->replica[i]);
+    put_changing(w, slot->learner);
+    put_changing(w, slot->leaver);
+    put_changing(w, slot->successor);
 }
 
 /* A learner must learn, a leaver and a successor must be in sync, a successor
@@ -63,17 +93,23 @@ static bool is_right(const struct gw__slot_route *slot)
 
 static void get_slot(struct gw__reader *r, struct gw__slot_route *slot)
 {
-    slot->term = gw__get_u64(r);
-    unsigned count = gw__get_u8_below(r, GW_PS_REPLICAS_MAX + 1);
+    gw__route_clear(slot);
+    slot->term = get_term(r);
+    unsigned shape = gw__get_u8_below(r, SHAPE + 1);
+    unsigned count = shape & COUNT;
+    gw__reader_demand(r, count <= GW_PS_REPLICAS_MAX);
     while (slot->count < count && !r->bad) {
-        unsigned node = gw__get_u8_below(r, GW__ROUTE_NODES);
+        unsigned node = gw__get_node(r);
         gw__reader_demand(r, !gw__route_in_sync(slot, node));
-        slot->replica[slot->count++] = (uint8_t)node;
+        slot->replica[slot->count++] = (uint16_t)node;
     }
     slot->primary = slot->replica[0];
-    slot->learner = get_node(r);
-    slot->leaver = get_node(r);
-    slot->successor = get_node(r);
+    if (shape & LEARNER)
+        slot->learner = (uint16_t)gw__get_node(r);
+    if (shape & LEAVER)
+        slot->leaver = (uint16_t)gw__get_node(r);
+    if (shape & SUCCESSOR)
+        slot->successor = (uint16_t)gw__get_node(r);
     gw__reader_demand(r, is_right(slot));
 }
 
@@ -126,12 +162,12 @@ void gw__put_routes(struct gw__writer *w, const struct gw__routes *routes)
 {
     gw__put_u64(w, routes->version);
     gw__put_advice(w, &routes->advice);
-    gw__put_u8(w, routes->slot_count);
+    gw__put_u16(w, routes->slot_count);
     if (routes->slot_count == 0)
         return;
     gw__put_u8(w, routes->replicas);
-    gw__put_u8(w, routes->servers);
-    gw__put_u64(w, routes->drained);
+    gw__put_u16(w, routes->servers);
+    gw__put_nodes(w, &routes->drained);
     for (unsigned i = 0; i < routes->slot_count; i++)
         put_slot(w, &routes->slots[i]);
     gw__put_u8(w, routes->table_count);
@@ -154,20 +190,20 @@ static void get_tables(struct gw__reader *r, struct gw__routes *routes)
 
 void gw__get_routes(struct gw__reader *r, struct gw__routes *routes)
 {
-    gw__routes_init(routes);
+    gw__routes_clear(routes);
     routes->version = gw__get_u64(r);
     gw__get_advice(r, &routes->advice);
-    routes->slot_count = gw__get_u8_below(r, GW_PS_SLOTS_MAX + 1);
+    routes->slot_count = gw__get_u16_below(r, GW_PS_SLOTS_MAX + 1);
     gw__reader_demand(r, (routes->version > 0) == (routes->slot_count > 0));
     if (routes->slot_count == 0)
         return;
     routes->replicas = gw__get_u8_below(r, GW_PS_REPLICAS_MAX + 1);
-    routes->servers = gw__get_u8_below(r, GW__ROUTE_NODES + 1);
+    routes->servers = gw__get_u16_below(r, GW__ROUTE_NODES + 1);
     gw__reader_demand(r, routes->replicas > 0 && routes->servers > 0);
-    routes->drained = gw__get_u64(r);
+    routes->drained = gw__get_nodes(r);
     for (unsigned i = 0; i < routes->slot_count && !r->bad; i++)
         get_slot(r, &routes->slots[i]);
     get_tables(r, routes);
     if (r->bad)
-        gw__routes_init(routes);
+        gw__routes_clear(routes);
 }

@@ -9,7 +9,7 @@
 #include "route.h"
 
 struct gw__plan_loads {
-    uint64_t eligible;                   /* servers that may get slots */
+    struct gw_nodes eligible;            /* servers that may get slots */
     unsigned servers;                    /* their number */
     unsigned wanted;                     /* replicas per slot */
     unsigned placed;                     /* slots that have a primary */
@@ -18,9 +18,14 @@ struct gw__plan_loads {
     unsigned learning[GW__ROUTE_NODES];  /* and the slots that it is learning */
 };
 
-static inline bool gw__has_node(uint64_t nodes, unsigned node)
+/* How many slots two servers share. */
+struct gw__shared_slots {
+    uint16_t of[GW__ROUTE_NODES][GW__ROUTE_NODES];
+};
+
+static inline bool gw__has_node(const struct gw_nodes *nodes, unsigned node)
 {
-    return node < GW__ROUTE_NODES && nodes >> node & 1;
+    return node < GW__ROUTE_NODES && gw__nodes_has(nodes, node);
 }
 
 /* The slot has no pending change. */
@@ -28,7 +33,8 @@ bool gw__route_is_idle(const struct gw__slot_route *slot);
 /* The node is in sync for the slot or is learning it. */
 bool gw__route_has(const struct gw__slot_route *slot, unsigned node);
 /* How many of `nodes` are in sync. */
-unsigned gw__route_count(const struct gw__slot_route *slot, uint64_t nodes);
+unsigned gw__route_count(const struct gw__slot_route *slot,
+                         const struct gw_nodes *nodes);
 void gw__route_drop(struct gw__slot_route *slot, unsigned node);
 /* Makes a replica in sync the primary. */
 void gw__route_lead(struct gw__slot_route *slot, unsigned node);

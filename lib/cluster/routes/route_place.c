@@ -14,42 +14,54 @@
  */
 #include "route_parts.h"
 
+#include <string.h>
+
 enum { NO_SERVER = GW__NO_NODE };
 
-struct spread {
-    uint16_t shared[GW__ROUTE_NODES][GW__ROUTE_NODES]; /* slots of both */
-};
+/* Only the rows of eligible servers are valid: the whole table is large. */
+static void clear_shared(struct gw__shared_slots *shared,
+                         const struct gw__plan_loads *loads)
+{
+    for (unsigned node = gw__nodes_next(&loads->eligible, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&loads->eligible, node + 1))
+        memset(shared->of[node], 0, sizeof shared->of[node]);
+}
 
-static void count_shared(struct spread *spread, const struct gw__slot_route *s)
+static void count_shared(struct gw__shared_slots *shared,
+                         const struct gw__plan_loads *loads,
+                         const struct gw__slot_route *s)
 {
     for (unsigned i = 0; i < s->count; i++)
-        for (unsigned j = 0; j < s->count; j++)
-            spread->shared[s->replica[i]][s->replica[j]]++;
+        for (unsigned j = 0;
+             j < s->count && gw__has_node(&loads->eligible, s->replica[i]); j++)
+            shared->of[s->replica[i]][s->replica[j]]++;
 }
 
 /* How many slots the node shares with the replicas of the slot. */
-static unsigned shared_with(const struct spread *spread,
+static unsigned shared_with(const struct gw__shared_slots *shared,
                             const struct gw__slot_route *slot, unsigned node)
 {
     unsigned sum = 0;
     for (unsigned i = 0; i < slot->count; i++)
-        sum += spread->shared[node][slot->replica[i]];
+        sum += shared->of[node][slot->replica[i]];
     return sum;
 }
 
 static unsigned best_for(const struct gw__slot_route *slot,
                          const struct gw__plan_loads *loads,
-                         const struct spread *spread)
+                         const struct gw__shared_slots *shared)
 {
     unsigned best = NO_SERVER;
-    for (uint64_t left = loads->eligible; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+    for (unsigned node = gw__nodes_next(&loads->eligible, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&loads->eligible, node + 1)) {
         if (gw__route_has(slot, node))
             continue;
         if (best == NO_SERVER ||
             loads->replicas[node] < loads->replicas[best] ||
             (loads->replicas[node] == loads->replicas[best] &&
-             shared_with(spread, slot, node) < shared_with(spread, slot, best)))
+             shared_with(shared, slot, node) < shared_with(shared, slot, best)))
             best = node;
     }
     return best;
@@ -58,11 +70,11 @@ static unsigned best_for(const struct gw__slot_route *slot,
 /* An advised server that does not have it yet, or else the best one. */
 static unsigned choose_for(const struct gw__routes *routes, unsigned number,
                            const struct gw__plan_loads *loads,
-                           const struct spread *spread)
+                           const struct gw__shared_slots *shared)
 {
     unsigned node = gw__advised_next(routes, number, loads);
     return node != NO_SERVER ? node
-                             : best_for(&routes->slots[number], loads, spread);
+                             : best_for(&routes->slots[number], loads, shared);
 }
 
 /* ---- the first time ---- */
@@ -79,27 +91,29 @@ static unsigned first_primary(const struct gw__routes *routes,
 }
 
 static void place_slot(struct gw__routes *routes, unsigned number,
-                       struct gw__plan_loads *loads, struct spread *spread)
+                       struct gw__plan_loads *loads,
+                       struct gw__shared_slots *shared)
 {
     struct gw__slot_route *slot = &routes->slots[number];
     for (unsigned k = 0; k < loads->wanted; k++) {
-        unsigned node = choose_for(routes, number, loads, spread);
-        slot->replica[slot->count++] = (uint8_t)node;
+        unsigned node = choose_for(routes, number, loads, shared);
+        slot->replica[slot->count++] = (uint16_t)node;
         loads->replicas[node]++;
     }
     unsigned primary = first_primary(routes, slot, loads);
     gw__route_lead(slot, primary);
     loads->primaries[primary]++;
     loads->placed++;
-    count_shared(spread, slot);
+    count_shared(shared, loads, slot);
 }
 
 /* No server has data yet, so successors become primary at once. */
 void gw__place_first(struct gw__routes *routes, struct gw__plan_loads *loads)
 {
-    struct spread spread = {0};
+    struct gw__shared_slots shared;
+    clear_shared(&shared, loads);
     for (unsigned i = 0; i < routes->slot_count; i++)
-        place_slot(routes, i, loads, &spread);
+        place_slot(routes, i, loads, &shared);
     if (routes->advice.slots > 0)
         return;
     gw__balance_primaries(routes, loads);
@@ -115,7 +129,8 @@ void gw__place_first(struct gw__routes *routes, struct gw__plan_loads *loads)
 /* ---- replicas that will leave ---- */
 
 /* A replica in sync that wants to leave; the primary last. */
-static unsigned drained(const struct gw__slot_route *slot, uint64_t eligible)
+static unsigned drained(const struct gw__slot_route *slot,
+                        const struct gw_nodes *eligible)
 {
     for (unsigned i = slot->count; i-- > 0;)
         if (!gw__has_node(eligible, slot->replica[i]))
@@ -129,7 +144,7 @@ static unsigned successor_for(const struct gw__slot_route *slot,
     unsigned best = NO_SERVER;
     for (unsigned i = 1; i < slot->count; i++) {
         unsigned node = slot->replica[i];
-        if (gw__has_node(loads->eligible, node) &&
+        if (gw__has_node(&loads->eligible, node) &&
             (best == NO_SERVER ||
              loads->primaries[node] < loads->primaries[best]))
             best = node;
@@ -143,19 +158,19 @@ static void let_go(struct gw__slot_route *slot, struct gw__plan_loads *loads)
 {
     unsigned node;
     while (gw__route_is_idle(slot) &&
-           gw__route_count(slot, loads->eligible) >= loads->wanted &&
-           (node = drained(slot, loads->eligible)) != NO_SERVER &&
+           gw__route_count(slot, &loads->eligible) >= loads->wanted &&
+           (node = drained(slot, &loads->eligible)) != NO_SERVER &&
            node != slot->primary) {
         gw__route_drop(slot, node);
         loads->replicas[node]--;
     }
     if (!gw__route_is_idle(slot) || slot->count == 0 ||
-        gw__has_node(loads->eligible, slot->primary))
+        gw__has_node(&loads->eligible, slot->primary))
         return;
     unsigned successor = successor_for(slot, loads);
     if (successor == NO_SERVER)
         return;
-    slot->successor = (uint8_t)successor;
+    slot->successor = (uint16_t)successor;
     loads->primaries[slot->primary]--;
     loads->primaries[successor]++;
 }
@@ -166,7 +181,7 @@ static void let_go(struct gw__slot_route *slot, struct gw__plan_loads *loads)
 static void replace(struct gw__slot_route *slot, unsigned leaver,
                     struct gw__plan_loads *loads)
 {
-    slot->leaver = (uint8_t)leaver;
+    slot->leaver = (uint16_t)leaver;
     if (leaver == NO_SERVER)
         return;
     loads->replicas[leaver]--;
@@ -182,62 +197,82 @@ static void keep_leaver(struct gw__slot_route *slot,
                         struct gw__plan_loads *loads)
 {
     if (slot->leaver == GW__NO_NODE ||
-        !gw__has_node(loads->eligible, slot->leaver) ||
-        gw__route_count(slot, loads->eligible) >= loads->wanted)
+        !gw__has_node(&loads->eligible, slot->leaver) ||
+        gw__route_count(slot, &loads->eligible) >= loads->wanted)
         return;
     loads->replicas[slot->leaver]++;
     if (slot->leaver == slot->primary) {
         loads->primaries[slot->learner]--;
         loads->primaries[slot->primary]++;
     }
-    replace(slot, drained(slot, loads->eligible), loads);
+    replace(slot, drained(slot, &loads->eligible), loads);
 }
 
 static bool lacks(const struct gw__slot_route *slot,
                   const struct gw__plan_loads *loads)
 {
     return slot->count > 0 &&
-           gw__route_count(slot, loads->eligible) < loads->wanted;
+           gw__route_count(slot, &loads->eligible) < loads->wanted;
 }
 
-/* How bad the alternatives are: the least load of the other servers that could
- * learn it. */
-static unsigned choice(const struct gw__slot_route *slot,
-                       const struct gw__plan_loads *loads, unsigned except)
+/* A slot that lacks a replica, the server that it would get, and how bad its
+ * alternatives are: the server with the least load of the others. */
+struct candidate {
+    unsigned slot, node, other;
+};
+
+/* Its servers are computed again only if the load of one of them has grown:
+ * the loads of the others do not fall while replicas are planned. */
+struct missing {
+    const struct gw__routes *routes;
+    struct gw__plan_loads *loads;
+    struct gw__shared_slots shared;
+    unsigned count;
+    struct candidate candidates[GW_PS_SLOTS_MAX]; /* by slot */
+};
+
+static unsigned least_other(const struct gw__slot_route *slot,
+                            const struct gw__plan_loads *loads, unsigned except)
 {
-    unsigned least = UINT32_MAX;
-    for (uint64_t left = loads->eligible; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+    unsigned least = NO_SERVER;
+    for (unsigned node = gw__nodes_next(&loads->eligible, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&loads->eligible, node + 1))
         if (node != except && !gw__route_has(slot, node) &&
-            loads->replicas[node] < least)
-            least = loads->replicas[node];
-    }
+            (least == NO_SERVER ||
+             loads->replicas[node] < loads->replicas[least]))
+            least = node;
     return least;
 }
 
-/* The server with the least load that can learn any of `open`, and the slot of
- * these whose alternatives are the worst. */
-static unsigned next_pair(const struct gw__routes *routes,
-                          const struct gw__plan_loads *loads,
-                          const struct spread *spread, uint64_t open,
-                          unsigned *number)
+static void choose(const struct missing *m, struct candidate *c)
 {
-    unsigned best = NO_SERVER, best_choice = 0;
-    for (uint64_t left = open; left; left &= left - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(left);
-        const struct gw__slot_route *slot = &routes->slots[i];
-        unsigned node = choose_for(routes, i, loads, spread);
-        if (node == NO_SERVER)
+    c->node = choose_for(m->routes, c->slot, m->loads, &m->shared);
+    c->other = c->node == NO_SERVER
+                   ? NO_SERVER
+                   : least_other(&m->routes->slots[c->slot], m->loads, c->node);
+}
+
+static unsigned load_of(const struct gw__plan_loads *loads, unsigned node)
+{
+    return node == NO_SERVER ? UINT32_MAX : loads->replicas[node];
+}
+
+/* The candidate with the least loaded server, and of these the one whose
+ * alternatives are the worst. NULL: no server can learn any of them. */
+static struct candidate *next_pair(struct missing *m)
+{
+    struct candidate *best = NULL;
+    for (unsigned i = 0; i < m->count; i++) {
+        struct candidate *c = &m->candidates[i];
+        if (c->node == NO_SERVER)
             continue;
-        unsigned others = choice(slot, loads, node);
-        if (best == NO_SERVER ||
-            loads->replicas[node] < loads->replicas[best] ||
-            (loads->replicas[node] == loads->replicas[best] &&
-             others > best_choice)) {
-            best = node;
-            best_choice = others;
-            *number = i;
-        }
+        unsigned load = load_of(m->loads, c->node);
+        unsigned least = best ? load_of(m->loads, best->node) : UINT32_MAX;
+        if (!best || load < least ||
+            (load == least &&
+             load_of(m->loads, c->other) > load_of(m->loads, best->other)))
+            best = c;
     }
     return best;
 }
@@ -249,30 +284,46 @@ static void add_learner(struct gw__slot_route *slot, unsigned node,
     if (loads->learning[node] >= GW__ROUTE_LEARNERS)
         return; /* in a later step */
     loads->learning[node]++;
-    slot->learner = (uint8_t)node;
-    replace(slot, drained(slot, loads->eligible), loads);
+    slot->learner = (uint16_t)node;
+    replace(slot, drained(slot, &loads->eligible), loads);
+}
+
+static void add_learners(struct gw__routes *routes, struct missing *m)
+{
+    struct candidate *c;
+    clear_shared(&m->shared, m->loads);
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        count_shared(&m->shared, m->loads, &routes->slots[i]);
+    for (unsigned i = 0; i < m->count; i++)
+        choose(m, &m->candidates[i]);
+    while ((c = next_pair(m))) {
+        unsigned node = c->node;
+        add_learner(&routes->slots[c->slot], node, m->loads);
+        m->count--;
+        memmove(c, c + 1, (size_t)(m->candidates + m->count - c) * sizeof *c);
+        for (unsigned i = 0; i < m->count; i++)
+            if (m->candidates[i].node == node || m->candidates[i].other == node)
+                choose(m, &m->candidates[i]);
+    }
 }
 
 bool gw__place_missing(struct gw__routes *routes, struct gw__plan_loads *loads)
 {
-    struct spread spread = {0};
-    uint64_t open = 0;
+    struct missing m; /* large */
     bool missing = false;
-    unsigned number = 0, node;
+    m.routes = routes;
+    m.loads = loads;
+    m.count = 0;
     for (unsigned i = 0; i < routes->slot_count; i++) {
         struct gw__slot_route *slot = &routes->slots[i];
-        count_shared(&spread, slot);
         keep_leaver(slot, loads);
         let_go(slot, loads);
         missing = missing || lacks(slot, loads) ||
-                  drained(slot, loads->eligible) != NO_SERVER;
+                  drained(slot, &loads->eligible) != NO_SERVER;
         if (lacks(slot, loads) && gw__route_is_idle(slot))
-            open |= (uint64_t)1 << i;
+            m.candidates[m.count++].slot = i;
     }
-    while ((node = next_pair(routes, loads, &spread, open, &number)) !=
-           NO_SERVER) {
-        add_learner(&routes->slots[number], node, loads);
-        open &= ~((uint64_t)1 << number);
-    }
+    if (m.count > 0)
+        add_learners(routes, &m);
     return !missing;
 }

@@ -14,8 +14,6 @@
 
 #include "route_parts.h"
 
-#include <string.h>
-
 /* Loads as multiples of the mean: close enough, too small to move, and the
  * assumed cost of a copy. */
 static const double enough = 1.05, too_little = 0.01, copy_costs = 0.02;
@@ -24,7 +22,7 @@ struct balance {
     const struct gw__routes *routes;
     const double *load;
     struct gw__advice *advice;
-    uint64_t servers;
+    struct gw_nodes servers;
     double mean;
     double of[GW__ROUTE_NODES]; /* load of each server */
     unsigned replicas[GW__ROUTE_NODES];
@@ -42,14 +40,12 @@ static bool has(const struct balance *b, unsigned slot, unsigned node)
 static void start_balance(struct balance *b)
 {
     double sum = 0;
-    memset(b->advice, 0, sizeof *b->advice);
-    memset(b->advice->node, GW__NO_NODE, sizeof b->advice->node);
-    b->advice->slots = b->routes->slot_count;
+    gw__advice_clear(b->advice, b->routes->slot_count);
     for (unsigned i = 0; i < b->routes->slot_count; i++) {
         const struct gw__slot_route *slot = &b->routes->slots[i];
         unsigned count = 0;
         for (unsigned k = 0; k < slot->count && count < GW_PS_REPLICAS_MAX; k++)
-            if (gw__has_node(b->servers, slot->replica[k])) {
+            if (gw__has_node(&b->servers, slot->replica[k])) {
                 b->advice->node[i][count++] = slot->replica[k];
                 b->replicas[slot->replica[k]]++;
             }
@@ -57,17 +53,16 @@ static void start_balance(struct balance *b)
         if (count > 0)
             b->of[b->advice->node[i][0]] += b->load[i];
     }
-    b->mean = sum / __builtin_popcountll(b->servers);
+    b->mean = sum / gw__nodes_count(b->servers);
 }
 
 static unsigned fullest(const struct balance *b)
 {
-    unsigned best = (unsigned)__builtin_ctzll(b->servers);
-    for (uint64_t left = b->servers; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+    unsigned best = gw__nodes_next(&b->servers, 0);
+    for (unsigned node = best; node < GW__NODES_MAX;
+         node = gw__nodes_next(&b->servers, node + 1))
         if (b->of[node] > b->of[best])
             best = node;
-    }
     return best;
 }
 
@@ -81,19 +76,19 @@ static double larger_load(double a, double b)
 /* The other replicas stay; a new `to` replaces the primary. */
 static void move(struct balance *b, unsigned slot, unsigned to)
 {
-    uint8_t *node = b->advice->node[slot];
+    uint16_t *node = b->advice->node[slot];
     unsigned from = node[0], at = 0;
     b->of[from] -= b->load[slot];
     b->of[to] += b->load[slot];
     while (at < GW_PS_REPLICAS_MAX && node[at] != to)
         at++;
     if (at < GW_PS_REPLICAS_MAX) {
-        node[at] = (uint8_t)from;
+        node[at] = (uint16_t)from;
     } else {
         b->replicas[from]--;
         b->replicas[to]++;
     }
-    node[0] = (uint8_t)to;
+    node[0] = (uint16_t)to;
 }
 
 /* Moves one slot away from the fullest server; false: no move is useful. */
@@ -103,10 +98,11 @@ static bool improve(struct balance *b)
     double best = b->of[from] - too_little * b->mean;
     if (b->of[from] <= enough * b->mean)
         return false;
-    for (unsigned i = 0; i < b->advice->slots; i++)
-        for (uint64_t left = b->servers; left && b->advice->node[i][0] == from;
-             left &= left - 1) {
-            unsigned to = (unsigned)__builtin_ctzll(left);
+    for (unsigned i = 0; i < b->advice->slots; i++) {
+        if (b->advice->node[i][0] != from)
+            continue;
+        for (unsigned to = gw__nodes_next(&b->servers, 0); to < GW__NODES_MAX;
+             to = gw__nodes_next(&b->servers, to + 1)) {
             double after =
                 larger_load(b->of[from] - b->load[i], b->of[to] + b->load[i]);
             if (!has(b, i, to))
@@ -117,6 +113,7 @@ static bool improve(struct balance *b)
             best_slot = i;
             best_to = to;
         }
+    }
     if (best_to == GW__NO_NODE)
         return false;
     move(b, best_slot, best_to);
@@ -130,7 +127,7 @@ static bool assign_secondary(struct balance *b, unsigned from, unsigned to)
     for (unsigned i = 0; i < b->advice->slots; i++)
         for (unsigned k = 1; k < GW_PS_REPLICAS_MAX; k++)
             if (b->advice->node[i][k] == from && !has(b, i, to)) {
-                b->advice->node[i][k] = (uint8_t)to;
+                b->advice->node[i][k] = (uint16_t)to;
                 b->replicas[from]--;
                 b->replicas[to]++;
                 return true;
@@ -141,9 +138,9 @@ static bool assign_secondary(struct balance *b, unsigned from, unsigned to)
 /* Moves a replica from the server with most replicas to the one with fewest. */
 static bool even_out(struct balance *b)
 {
-    unsigned most = (unsigned)__builtin_ctzll(b->servers), least = most;
-    for (uint64_t left = b->servers; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+    unsigned most = gw__nodes_next(&b->servers, 0), least = most;
+    for (unsigned node = most; node < GW__NODES_MAX;
+         node = gw__nodes_next(&b->servers, node + 1)) {
         if (b->replicas[node] > b->replicas[most])
             most = node;
         if (b->replicas[node] < b->replicas[least])
@@ -154,11 +151,12 @@ static bool even_out(struct balance *b)
 }
 
 double gw__slot_balance(const struct gw__routes *routes,
-                        const double load[GW_PS_SLOTS_MAX], uint64_t servers,
+                        const double load[GW_PS_SLOTS_MAX],
+                        const struct gw_nodes *servers,
                         struct gw__advice *advice)
 {
     struct balance b = {
-        .routes = routes, .load = load, .advice = advice, .servers = servers};
+        .routes = routes, .load = load, .advice = advice, .servers = *servers};
     start_balance(&b);
     double before = b.of[fullest(&b)];
     unsigned most = 1 + routes->slot_count / 4;

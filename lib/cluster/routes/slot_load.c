@@ -47,21 +47,26 @@ static double sum_of(const struct gw__slot_load *load,
 }
 
 double gw__slot_load_uneven(const struct gw__slot_load *load,
-                            const struct gw__routes *routes, uint64_t servers)
+                            const struct gw__routes *routes,
+                            const struct gw_nodes *servers)
 {
-    double most = 0, sum = sum_of(load, routes);
-    for (uint64_t left = servers; left; left &= left - 1) {
-        double one =
-            gw__slot_load_of(load, routes, (unsigned)__builtin_ctzll(left));
-        most = one > most ? one : most;
+    double most = 0, sum = 0, of[GW__ROUTE_NODES] = {0};
+    for (unsigned i = 0; i < routes->slot_count; i++) {
+        unsigned node = routes->slots[i].primary;
+        sum += load->rate[i].bytes;
+        if (!gw__has_node(servers, node))
+            continue;
+        of[node] += load->rate[i].bytes;
+        most = of[node] > most ? of[node] : most;
     }
-    return sum > 0 ? most * __builtin_popcountll(servers) / sum : (double)NAN;
+    return sum > 0 ? most * gw__nodes_count(*servers) / sum : (double)NAN;
 }
 
 /* All slots have their replicas, and no change is pending. */
-static bool is_at_rest(const struct gw__routes *routes, uint64_t servers)
+static bool is_at_rest(const struct gw__routes *routes,
+                       const struct gw_nodes *servers)
 {
-    unsigned count = (unsigned)__builtin_popcountll(servers);
+    unsigned count = gw__nodes_count(*servers);
     unsigned wanted = routes->replicas < count ? routes->replicas : count;
     for (unsigned i = 0; i < routes->slot_count; i++)
         if (!gw__route_is_idle(&routes->slots[i]) ||
@@ -73,15 +78,17 @@ static bool is_at_rest(const struct gw__routes *routes, uint64_t servers)
 /* After a change of servers advice is due even without a gain: the earlier
  * advice names servers that are gone, and lacks new ones. */
 bool gw__slot_load_end_window(struct gw__slot_load *load,
-                              const struct gw__routes *routes, uint64_t servers,
+                              const struct gw__routes *routes,
+                              const struct gw_nodes *servers,
                               struct gw__advice *advice)
 {
-    double bytes[GW_PS_SLOTS_MAX] = {0};
+    double bytes[GW_PS_SLOTS_MAX];
     bool uneven =
         gw__slot_load_uneven(load, routes, servers) >= GW__LOAD_UNEVEN;
     bool changed = load->advised && load->servers_changed;
-    load->servers_changed |= servers != load->servers && load->servers != 0;
-    load->servers = servers;
+    load->servers_changed |= !gw__nodes_equal(*servers, load->servers) &&
+                             !gw__nodes_is_empty(load->servers);
+    load->servers = *servers;
     load->rested = is_at_rest(routes, servers) ? load->rested + 1 : 0;
     load->uneven = uneven ? load->uneven + 1 : 0;
     if (load->rested < GW__LOAD_WINDOWS ||

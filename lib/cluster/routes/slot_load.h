@@ -39,11 +39,11 @@ struct gw__slot_rate {
 
 struct gw__slot_load {
     struct gw__slot_rate rate[GW_PS_SLOTS_MAX];
-    unsigned uneven;      /* windows in a row */
-    unsigned rested;      /* windows in a row without a move */
-    uint64_t servers;     /* in the last window, as bits */
-    bool servers_changed; /* since the last advice */
-    bool advised;         /* advice has been given before */
+    unsigned uneven;         /* windows in a row */
+    unsigned rested;         /* windows in a row without a move */
+    struct gw_nodes servers; /* in the last window */
+    bool servers_changed;    /* since the last advice */
+    bool advised;            /* advice has been given before */
 };
 
 /* Notes the total answers of the primary. Its counters begin again if the
@@ -52,9 +52,10 @@ void gw__slot_load_record(struct gw__slot_load *load, unsigned slot,
                           unsigned primary, uint64_t keys, uint64_t bytes,
                           uint64_t now_ns);
 /* Ends a window, after all slots have been noted. True: *advice is new.
- * `servers`: candidates, as bits. */
+ * `servers`: candidates. */
 bool gw__slot_load_end_window(struct gw__slot_load *load,
-                              const struct gw__routes *routes, uint64_t servers,
+                              const struct gw__routes *routes,
+                              const struct gw_nodes *servers,
                               struct gw__advice *advice);
 
 /* Bytes per second of the slots of which `node` is primary. */
@@ -62,7 +63,8 @@ double gw__slot_load_of(const struct gw__slot_load *load,
                         const struct gw__routes *routes, unsigned node);
 /* The largest of these loads over the mean; NaN: no load. */
 double gw__slot_load_uneven(const struct gw__slot_load *load,
-                            const struct gw__routes *routes, uint64_t servers);
+                            const struct gw__routes *routes,
+                            const struct gw_nodes *servers);
 
 /* ---- slot_balance.c ---- */
 
@@ -70,7 +72,8 @@ double gw__slot_load_uneven(const struct gw__slot_load *load,
  * changes that are needed. Returns the share by which the largest load
  * falls. */
 double gw__slot_balance(const struct gw__routes *routes,
-                        const double load[GW_PS_SLOTS_MAX], uint64_t servers,
+                        const double load[GW_PS_SLOTS_MAX],
+                        const struct gw_nodes *servers,
                         struct gw__advice *advice);
 
 #endif

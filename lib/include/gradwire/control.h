@@ -6,15 +6,21 @@
 #ifndef GRADWIRE_CONTROL_H
 #define GRADWIRE_CONTROL_H
 
-#include <gradwire/base.h>
+#include <gradwire/nodes.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* Every member may be a server or a worker. A slot costs each process that
+ * knows the routes some 50 bytes, and a server 1.5 KB: this many slots let 128
+ * servers have eight each. */
 enum {
-    GW_PS_NODES = 64,
-    GW_PS_SLOTS_MAX = 64,
+    GW_PS_NODES = GW_NODES_MAX,
+    GW_PS_SLOTS_MAX = 1024,
+    GW_PS_SLOTS_DEFAULT = 64,
+    GW_PS_SEGMENTS_MAX = 64, /* slots in one message between worker and server;
+                                a larger request is several messages */
     GW_PS_REPLICAS_MAX = 5,
     GW_PS_TABLES_MAX = 16,
     GW_PS_GROUPS_MAX = 4,

@@ -178,7 +178,7 @@ struct gw_ps_plan {
     /* Batches per epoch; 0: no plan, a round has one part for each worker
      * that has requested one. */
     uint64_t batches;
-    uint32_t parts;   /* at most 64; 0: number of workers at first */
+    uint32_t parts;   /* at most GW_PS_NODES; 0: number of workers at first */
     uint32_t workers; /* at least; 0: 1 */
     /* The plan ends after the first epoch whose mean (gw_ps_report) is
      * below `until`. */
@@ -405,7 +405,7 @@ struct gw_ps_cluster;
 struct gw_ps_cluster_config {
     unsigned servers;  /* 0: 1 */
     unsigned replicas; /* per slot; 0: 1 */
-    unsigned slots;    /* 0: GW_PS_SLOTS_MAX */
+    unsigned slots;    /* 0: GW_PS_SLOTS_DEFAULT */
     const char *wire;  /* NULL: "shm" */
     uint64_t seed;
     /* The configuration of each server, except node, endpoint, token and

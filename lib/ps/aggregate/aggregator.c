@@ -58,7 +58,8 @@ static void open_message(struct gw__aggregator *a, uint64_t now_ns,
     a->refused += !gw__is_envelope(message) ||
                   gw__bundle_check(message, &count, NULL) != GW_OK;
     bool greeting = count == 0 && gw__is_envelope(message);
-    if (greeting && a->ready && (a->gather.ps_members >> message->from & 1))
+    if (greeting && a->ready &&
+        gw__nodes_has(&a->gather.ps_members, message->from))
         gw__bundles_greet(&a->gather.workers, message->from);
     for (unsigned i = 0; i < count && gw__is_envelope(message); i++) {
         struct gw__message_in *forwarded = gw__bundle_next(message, &at);
@@ -81,17 +82,19 @@ static void check_ps_members(struct gw__aggregator *a)
 {
     const struct gw__membership_update *update = gw__node_update(a->node);
     a->ready = true;
-    a->gather.ps_members = 0;
+    a->gather.ps_members = (struct gw_nodes){{0}};
     for (unsigned i = 0; i < update->ps_member_count; i++) {
         const struct gw__ps_member *member = &update->ps_members[i];
         bool reached = gw__node_reaches(a->node, member->node);
         if (member->role == GW__WORKER && reached)
-            a->gather.ps_members |= UINT64_C(1) << member->node;
+            gw__nodes_add(&a->gather.ps_members, member->node);
         a->ready = a->ready && (reached || member->role != GW__SERVER);
     }
-    for (uint64_t left = a->ready ? a->gather.ps_members : 0; left;
-         left &= left - 1)
-        gw__bundles_greet(&a->gather.workers, (unsigned)__builtin_ctzll(left));
+    const struct gw_nodes *workers = &a->gather.ps_members;
+    for (unsigned node = gw__nodes_next(workers, 0);
+         a->ready && node < GW__NODES_MAX;
+         node = gw__nodes_next(workers, node + 1))
+        gw__bundles_greet(&a->gather.workers, node);
 }
 
 /* False: it is not a member any more. */

@@ -30,9 +30,9 @@ bool gw__gather_for_server(struct gw__gather *gather, uint64_t now_ns,
     if (worker->node >= GW__MESSENGER_NODES ||
         !gw__bundles_forward(&gather->servers, message, worker))
         return false;
-    if (gather->from[server] == 0)
+    if (gw__nodes_is_empty(gather->from[server]))
         gather->due_ns[server] = now_ns + gather->window_ns;
-    gather->from[server] |= UINT64_C(1) << worker->node;
+    gw__nodes_add(&gather->from[server], worker->node);
     gather->forwarded++;
     return true;
 }
@@ -46,14 +46,14 @@ bool gw__gather_for_worker(struct gw__gather *gather,
 
 void gw__gather_flush(struct gw__gather *gather, uint64_t now_ns)
 {
-    uint64_t left = gather->servers.waiting;
+    const struct gw_nodes *waiting = &gather->servers.waiting;
     gw__bundles_flush(&gather->workers);
-    for (; left; left &= left - 1) {
-        unsigned server = (unsigned)__builtin_ctzll(left);
-        bool all = (gather->ps_members & ~gather->from[server]) == 0;
+    for (unsigned server = gw__nodes_next(waiting, 0); server < GW__NODES_MAX;
+         server = gw__nodes_next(waiting, server + 1)) {
+        bool all = gw__nodes_within(gather->ps_members, gather->from[server]);
         if (!all && now_ns < gather->due_ns[server])
             continue;
-        gather->from[server] = 0;
+        gather->from[server] = (struct gw_nodes){{0}};
         gw__bundles_flush_node(&gather->servers, server);
     }
 }
@@ -61,10 +61,10 @@ void gw__gather_flush(struct gw__gather *gather, uint64_t now_ns)
 uint64_t gw__gather_due(const struct gw__gather *gather)
 {
     uint64_t due_ns = UINT64_MAX;
-    for (uint64_t left = gather->servers.waiting; left; left &= left - 1) {
-        unsigned server = (unsigned)__builtin_ctzll(left);
+    const struct gw_nodes *waiting = &gather->servers.waiting;
+    for (unsigned server = gw__nodes_next(waiting, 0); server < GW__NODES_MAX;
+         server = gw__nodes_next(waiting, server + 1))
         if (gather->due_ns[server] < due_ns)
             due_ns = gather->due_ns[server];
-    }
     return due_ns;
 }

@@ -19,9 +19,9 @@
 struct gw__gather {
     struct gw__bundles servers, workers;
     uint64_t window_ns;
-    uint64_t ps_members; /* workers of the host, as bits */
+    struct gw_nodes ps_members; /* workers of the host */
     /* workers with waiting messages, for each server */
-    uint64_t from[GW__MESSENGER_NODES];
+    struct gw_nodes from[GW__MESSENGER_NODES];
     /* end of the window, for each server */
     uint64_t due_ns[GW__MESSENGER_NODES];
     uint64_t forwarded; /* messages for servers */

@@ -85,8 +85,10 @@ void gw__ps_turn(struct gw_ps *ps)
         gw__ps_aggregate_update(ps);
     if (changes & GW__NODE_UPDATE_DONE)
         ps->is_awaiting_routes = false;
-    if (changes & GW__NODE_REACH)
-        gw__worker_reached(ps->worker, now_ns, gw__node_reached(ps->node));
+    if (changes & GW__NODE_REACH) {
+        const struct gw_nodes reached = gw__node_reached(ps->node);
+        gw__worker_reached(ps->worker, now_ns, &reached);
+    }
     while (gw__messenger_receive(messenger, &message) == GW_OK)
         open_message(ps, now_ns, message);
     if (gw__worker_due(ps->worker) <= now_ns)

@@ -17,29 +17,29 @@ struct snapshot {
     struct gw_ps *ps;
     uint64_t mark, deadline_ns;
     const char *directory;
-    uint64_t open; /* servers with no answer yet, as bits */
+    struct gw_nodes open; /* servers with no answer yet */
 };
 
-static uint64_t servers(const struct gw_ps *ps)
+static struct gw_nodes servers(const struct gw_ps *ps)
 {
     const struct gw__membership_update *update = gw__node_update(ps->node);
-    uint64_t found = 0;
+    struct gw_nodes found = {{0}};
     for (unsigned i = 0; i < update->ps_member_count; i++)
         if (update->ps_members[i].role == GW__SERVER)
-            found |= UINT64_C(1) << update->ps_members[i].node;
+            gw__nodes_add(&found, update->ps_members[i].node);
     return found;
 }
 
 static enum gw_err still(struct snapshot *s, struct gw_error *why)
 {
     enum gw_err err = gw__ps_alive(s->ps, why);
-    s->open &= servers(s->ps);
-    if (err || !s->open)
+    s->open = gw__nodes_and(s->open, servers(s->ps));
+    if (err || gw__nodes_is_empty(s->open))
         return err;
     if (gw_now_ns() < s->deadline_ns)
         return GW_OK;
-    return gw_fail(why, GW_ETIMEOUT, "waits for server %d to write",
-                   __builtin_ctzll(s->open));
+    return gw_fail(why, GW_ETIMEOUT, "waits for server %u to write",
+                   gw__nodes_next(&s->open, 0));
 }
 
 /* Asks one server. The answer is GW_PENDING if that server leaves meanwhile. */
@@ -60,7 +60,7 @@ static enum gw_err request_snapshot(struct snapshot *s, unsigned server,
         if (err != GW_PENDING)
             return err ? gw_wrap(why, err, "server %u", server) : GW_OK;
         err = still(s, why);
-        if (!(s->open >> server & 1))
+        if (!gw__nodes_has(&s->open, server))
             break;
         if (!err)
             gw__ps_sleep(ps, s->deadline_ns);
@@ -76,16 +76,17 @@ static enum gw_err request_all(struct snapshot *s, enum gw_err wanted,
     uint64_t pause_ns = first_pause_ns;
     s->open = servers(s->ps);
     for (;;) {
-        for (uint64_t rest = s->open; rest; rest &= rest - 1) {
-            unsigned server = (unsigned)__builtin_ctzll(rest);
+        for (unsigned server = gw__nodes_next(&s->open, 0);
+             server < GW__NODES_MAX;
+             server = gw__nodes_next(&s->open, server + 1)) {
             enum gw_err answer, err = request_snapshot(s, server, &answer, why);
             if (err)
                 return err;
             if (answer == wanted || answer == GW_OK)
-                s->open &= ~(UINT64_C(1) << server);
+                gw__nodes_remove(&s->open, server);
         }
         enum gw_err err = still(s, why);
-        if (err || !s->open)
+        if (err || gw__nodes_is_empty(s->open))
             return err;
         uint64_t until_ns = gw_now_ns() + pause_ns;
         while (gw_now_ns() < until_ns) {

@@ -45,7 +45,7 @@ void gw__worker_request_free(struct gw__worker_request *request)
     if (request->partitioning)
         gw__partitioning_release(request->partitioning);
     free(request->own);
-    memset(request, 0, sizeof *request);
+    memset(request, 0, offsetof(struct gw__worker_request, command));
     request->worker = worker;
 }
 
@@ -232,7 +232,7 @@ static bool begin_range(struct gw__worker *worker,
     if (!partition)
         return false;
     partition->range = &request->partitioning->ranges[request->next_range];
-    partition->todo = partition->range->slots;
+    partition->todo = gw__range_whole(partition->range);
     if (gw__attempt_begin(worker, partition, now_ns)) {
         gw__partition_end(worker, partition);
         return false; /* the next tick tries again */

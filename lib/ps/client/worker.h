@@ -70,10 +70,10 @@ void gw__worker_destroy(struct gw__worker **worker);
 void gw__worker_routes(struct gw__worker *worker, uint64_t now_ns,
                        const struct gw__routes *routes);
 const struct gw__routes *gw__worker_get_routes(const struct gw__worker *worker);
-/* These nodes, as bits, have become reachable. Requests that wait for them are
+/* These nodes have become reachable. Requests that wait for them are
  * sent again at once, since an earlier message may have been lost. */
 void gw__worker_reached(struct gw__worker *worker, uint64_t now_ns,
-                        uint64_t nodes);
+                        const struct gw_nodes *nodes);
 
 /* A request. keys, values and out belong to the request until it has ended.
  * `values` NULL: a pull only; `out` NULL: a push only. */

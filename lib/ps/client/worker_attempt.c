@@ -34,7 +34,7 @@ struct gw__attempt *gw__attempt_find(struct gw__worker *worker, uint64_t id)
 bool gw__attempt_is_whole(const struct gw__attempt *attempt)
 {
     const struct gw__key_range *range = attempt->partition->range;
-    return range && attempt->slots == range->slots;
+    return range && attempt->segments == gw__range_whole(range);
 }
 
 /* The id combines the partition's index and a serial number, and is unique. */
@@ -47,7 +47,7 @@ static void renumber(struct gw__worker *worker, struct gw__attempt *attempt)
 
 static struct gw__attempt *new_attempt(struct gw__worker *worker,
                                        struct gw__partition *partition,
-                                       uint64_t slots)
+                                       uint64_t segments)
 {
     struct gw__attempt *attempt = worker->free_attempts;
     if (attempt)
@@ -58,7 +58,7 @@ static struct gw__attempt *new_attempt(struct gw__worker *worker,
         return NULL;
     *attempt = (struct gw__attempt){.next = partition->attempts,
                                     .partition = partition,
-                                    .slots = slots,
+                                    .segments = segments,
                                     .node = GW__NO_NODE,
                                     .pause_ns = worker->config.resend_ns};
     partition->attempts = attempt;
@@ -88,16 +88,25 @@ void gw__attempt_end(struct gw__worker *worker, struct gw__attempt *attempt)
 
 /* ---- sending ---- */
 
-/* The subset of `slots` with the same primary as the first one. */
-static uint64_t same_primary(const struct gw__worker *worker, uint64_t slots)
+static unsigned primary_of(const struct gw__worker *worker,
+                           const struct gw__partition *partition,
+                           unsigned segment)
 {
-    const struct gw__slot_route *routes = worker->routes.slots;
-    unsigned node = routes[__builtin_ctzll(slots)].primary;
-    uint64_t same = 0;
-    for (uint64_t rest = slots; rest; rest &= rest - 1) {
-        unsigned slot = (unsigned)__builtin_ctzll(rest);
-        if (routes[slot].primary == node)
-            same |= (uint64_t)1 << slot;
+    return worker->routes.slots[gw__partition_slot(partition, segment)].primary;
+}
+
+/* The segments of the attempt with the same primary as the first one. */
+static uint64_t same_primary(const struct gw__worker *worker,
+                             const struct gw__attempt *attempt)
+{
+    const struct gw__partition *partition = attempt->partition;
+    unsigned first = (unsigned)__builtin_ctzll(attempt->segments);
+    unsigned node = primary_of(worker, partition, first);
+    uint64_t same = (uint64_t)1 << first;
+    for (uint64_t rest = attempt->segments ^ same; rest; rest &= rest - 1) {
+        unsigned segment = (unsigned)__builtin_ctzll(rest);
+        if (primary_of(worker, partition, segment) == node)
+            same |= (uint64_t)1 << segment;
     }
     return same;
 }
@@ -106,8 +115,10 @@ static unsigned receiver(const struct gw__worker *worker,
                          const struct gw__attempt *attempt)
 {
     unsigned server = attempt->partition->request->server;
-    unsigned slot = (unsigned)__builtin_ctzll(attempt->slots);
-    return server != GW__NO_NODE ? server : worker->routes.slots[slot].primary;
+    unsigned first = (unsigned)__builtin_ctzll(attempt->segments);
+    return server != GW__NO_NODE
+               ? server
+               : primary_of(worker, attempt->partition, first);
 }
 
 /* Sends to one node. */
@@ -131,14 +142,14 @@ void gw__attempt_send(struct gw__worker *worker, struct gw__attempt *attempt,
                       uint64_t now_ns)
 {
     uint64_t same;
-    while ((same = same_primary(worker, attempt->slots)) != attempt->slots) {
+    while ((same = same_primary(worker, attempt)) != attempt->segments) {
         struct gw__attempt *other =
             new_attempt(worker, attempt->partition, same);
         if (!other) {
             attempt->due_ns = now_ns + refused_ns;
             return;
         }
-        attempt->slots &= ~same;
+        attempt->segments &= ~same;
         attempt->id = 0;
         send_attempt(worker, other, now_ns);
     }
@@ -202,30 +213,53 @@ uint64_t gw__worker_due(const struct gw__worker *worker)
 
 /* ---- routes ---- */
 
-/* The slots whose primary has changed. */
-static uint64_t moved_slots(const struct gw__routes *a,
-                            const struct gw__routes *b)
+struct slot_set {
+    uint64_t words[GW_PS_SLOTS_MAX / 64];
+};
+
+/* Finds the slots whose primary has changed. False: none. */
+static bool find_moved(const struct gw__routes *a, const struct gw__routes *b,
+                       struct slot_set *moved)
 {
-    uint64_t moved = 0;
-    for (unsigned slot = 0; slot < b->slot_count; slot++)
-        if (slot >= a->slot_count ||
-            a->slots[slot].primary != b->slots[slot].primary)
-            moved |= (uint64_t)1 << slot;
-    return moved;
+    bool any = false;
+    *moved = (struct slot_set){{0}};
+    for (unsigned slot = 0; slot < b->slot_count; slot++) {
+        if (slot < a->slot_count &&
+            a->slots[slot].primary == b->slots[slot].primary)
+            continue;
+        moved->words[slot / 64] |= (uint64_t)1 << slot % 64;
+        any = true;
+    }
+    return any;
 }
 
+static bool has_moved(const struct gw__attempt *attempt,
+                      const struct slot_set *moved)
+{
+    for (uint64_t rest = attempt->segments; rest; rest &= rest - 1) {
+        unsigned slot = gw__partition_slot(attempt->partition,
+                                           (unsigned)__builtin_ctzll(rest));
+        if (moved->words[slot / 64] >> slot % 64 & 1)
+            return true;
+    }
+    return false;
+}
+
+/* Of one of `moved` and `nodes`; the other is NULL. */
 static void send_again(struct gw__worker *worker, uint64_t now_ns,
-                       uint64_t slots, uint64_t nodes)
+                       const struct slot_set *moved,
+                       const struct gw_nodes *nodes)
 {
     struct gw__partition *partition;
     for (unsigned at = 0; (partition = gw__partition_next(worker, &at));)
         for (struct gw__attempt *f = partition->attempts, *next; f; f = next) {
             next = f->next;
-            bool reached = f->node < GW__ROUTE_NODES && nodes >> f->node & 1;
-            if (!(f->slots & slots) && !reached)
+            if (moved ? !has_moved(f, moved)
+                      : f->node >= GW__NODES_MAX ||
+                            !gw__nodes_has(nodes, f->node))
                 continue;
             gw__log_info("ps", "a request to node %u is repeated: %s", f->node,
-                         reached ? "it is reachable again" : "its slots moved");
+                         nodes ? "it is reachable again" : "its slots moved");
             gw__attempt_send(worker, f, now_ns);
         }
 }
@@ -233,14 +267,15 @@ static void send_again(struct gw__worker *worker, uint64_t now_ns,
 void gw__worker_routes(struct gw__worker *worker, uint64_t now_ns,
                        const struct gw__routes *routes)
 {
+    struct slot_set moved;
     if (routes->version <= worker->routes.version)
         return;
-    uint64_t moved = moved_slots(&worker->routes, routes);
-    worker->routes = *routes;
-    if (!moved)
+    bool any = find_moved(&worker->routes, routes, &moved);
+    gw__routes_copy(&worker->routes, routes);
+    if (!any)
         return;
     worker->placement++;
-    send_again(worker, now_ns, moved, 0);
+    send_again(worker, now_ns, &moved, NULL);
     gw__worker_pump(worker, now_ns);
 }
 
@@ -250,7 +285,7 @@ const struct gw__routes *gw__worker_get_routes(const struct gw__worker *worker)
 }
 
 void gw__worker_reached(struct gw__worker *worker, uint64_t now_ns,
-                        uint64_t nodes)
+                        const struct gw_nodes *nodes)
 {
-    send_again(worker, now_ns, 0, nodes);
+    send_again(worker, now_ns, NULL, nodes);
 }

@@ -49,7 +49,7 @@ enum gw_err gw__worker_clock(struct gw__worker *worker, uint64_t now_ns,
                              struct gw_ps_work *work, uint64_t *request_id,
                              struct gw_error *why)
 {
-    uint8_t bytes[GW__CLOCK_COMMAND_MAX];
+    uint8_t bytes[GW__REQUEST_COMMAND_MAX];
     struct gw__partition *partition;
     unsigned slot_count = worker->routes.slot_count;
     size_t used = gw__clock_encode(command, bytes, sizeof bytes);
@@ -67,7 +67,8 @@ enum gw_err gw__worker_clock(struct gw__worker *worker, uint64_t now_ns,
     partition->request->work = work;
     partition->request->command_bytes = used;
     memcpy(partition->request->command, bytes, used);
-    partition->todo = (uint64_t)1 << gw__clock_slot(group, slot_count);
+    partition->request->slot = gw__clock_slot(group, slot_count);
+    partition->todo = 1;
     return send_request(worker, now_ns, partition, request_id, why);
 }
 
@@ -89,6 +90,6 @@ enum gw_err gw__worker_save(struct gw__worker *worker, uint64_t now_ns,
     partition->request->result = answer;
     partition->request->command_bytes = bytes;
     memcpy(partition->request->command, directory, bytes);
-    partition->todo = 1; /* SAVE goes to a server, whatever its slots */
+    partition->todo = 1;
     return send_request(worker, now_ns, partition, request_id, why);
 }

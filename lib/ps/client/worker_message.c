@@ -21,7 +21,7 @@ struct message_plan {
     struct gw__message_out message;
     struct gw__ps_head head;
     unsigned char front[sizeof(struct gw__ps_head) +
-                        GW_PS_SLOTS_MAX * sizeof(struct gw__ps_segment)];
+                        GW_PS_SEGMENTS_MAX * sizeof(struct gw__ps_segment)];
 };
 
 /* ---- return of lent memory ---- */
@@ -40,10 +40,9 @@ static void caller_back(void *context)
 
 /* ---- segments ---- */
 
-static bool carries(const struct gw__attempt *attempt,
-                    const struct gw__ps_segment *segment)
+static bool carries(const struct gw__attempt *attempt, unsigned segment)
 {
-    return attempt->slots >> segment->slot & 1;
+    return attempt->segments >> segment & 1;
 }
 
 static void put_segments(struct message_plan *p)
@@ -54,7 +53,7 @@ static void put_segments(struct message_plan *p)
         request->partitioning->segments + range->first_segment;
     unsigned char *at = p->front + sizeof p->head;
     for (uint32_t i = 0; i < range->segment_count; i++) {
-        if (!carries(p->attempt, &from[i]))
+        if (!carries(p->attempt, i))
             continue;
         memcpy(at, &from[i], sizeof from[i]);
         at += sizeof from[i];
@@ -80,7 +79,7 @@ static enum gw_err copy_keys(struct message_plan *p, const uint64_t **keys)
         const struct gw__ps_segment *segment =
             &partitioning->segments[range->first_segment + i];
         size_t bytes = segment->keys * sizeof *from;
-        if (carries(p->attempt, segment)) {
+        if (carries(p->attempt, i)) {
             memcpy(to, from, bytes);
             to += bytes;
         }
@@ -118,7 +117,7 @@ static enum gw_err put_keys(struct message_plan *p)
 
 /* ---- values ---- */
 
-/* Copies all rows of the attempt's slots, in order, to `out`. */
+/* Copies all rows of the attempt's segments, in order, to `out`. */
 static void gather_rows(const struct message_plan *p, float *out)
 {
     const struct gw__worker_request *request = p->attempt->partition->request;
@@ -133,7 +132,7 @@ static void gather_rows(const struct message_plan *p, float *out)
     for (uint32_t i = 0; i < range->segment_count; i++) {
         const struct gw__ps_segment *segment =
             &partitioning->segments[range->first_segment + i];
-        if (carries(p->attempt, segment)) {
+        if (carries(p->attempt, i)) {
             gw__rows_gather(out, request->args.values, order, segment->keys,
                             request->width);
             out += (size_t)segment->keys * request->width;

@@ -13,60 +13,95 @@
 
 struct sorter {
     const struct gw__routes *routes;
-    unsigned slot_count;
-    uint8_t slots[GW_PS_SLOTS_MAX]; /* in the order of servers */
-    size_t counts[GW_PS_SLOTS_MAX]; /* by slot */
-    size_t next[GW_PS_SLOTS_MAX];   /* by slot: where its next key goes */
-    const uint8_t *slot_of;         /* by the caller's index */
+    struct gw__slot_order *order;
+    unsigned used_count;
+    uint16_t used[GW_PS_SLOTS_MAX]; /* slots with keys */
+    const uint16_t *slot_of;        /* by the caller's index */
 };
 
 /* ---- the order ---- */
 
-/* Insertion sort: the slots are few and mostly in order. */
-static void order_slots(struct sorter *s)
+/* A counting sort of the slots by their primaries. */
+static void order_slots(struct gw__slot_order *order,
+                        const struct gw__routes *routes)
 {
-    const struct gw__slot_route *routes = s->routes->slots;
-    for (unsigned slot = 0; slot < s->slot_count; slot++) {
-        unsigned at = slot;
-        for (; at > 0; at--) {
-            if (routes[s->slots[at - 1]].primary <= routes[slot].primary)
-                break;
-            s->slots[at] = s->slots[at - 1];
-        }
-        s->slots[at] = (uint8_t)slot;
+    uint16_t next[GW__ROUTE_NODES + 2] = {0};
+    for (unsigned slot = 0; slot < routes->slot_count; slot++) {
+        unsigned node = routes->slots[slot].primary;
+        next[1 + (node < GW__ROUTE_NODES ? node : GW__ROUTE_NODES)]++;
+    }
+    for (unsigned node = 0; node < GW__ROUTE_NODES; node++)
+        next[node + 1] = (uint16_t)(next[node] + next[node + 1]);
+    for (unsigned slot = 0; slot < routes->slot_count; slot++) {
+        unsigned node = routes->slots[slot].primary;
+        unsigned at = next[node < GW__ROUTE_NODES ? node : GW__ROUTE_NODES]++;
+        order->slots[at] = (uint16_t)slot;
+        order->rank[slot] = (uint16_t)at;
     }
 }
 
 static enum gw_err find_slots(struct sorter *s,
                               const struct gw_ps_table_config *table,
                               const struct gw__request_args *args,
-                              uint8_t *slot_of, struct gw_error *why)
+                              uint16_t *slot_of, struct gw_error *why)
 {
+    uint32_t *counts = s->order->counts;
     s->slot_of = slot_of;
     for (size_t i = 0; i < args->count; i++) {
         uint64_t key = args->keys[i];
         if (table->dense && key >= table->dense)
             return gw_fail(why, GW_EINVAL, "table %s has no key %llu",
                            table->name, (unsigned long long)key);
-        slot_of[i] = (uint8_t)gw__route_slot(s->routes, table, key);
-        s->counts[slot_of[i]]++;
+        unsigned slot = gw__route_slot(s->routes, table, key);
+        slot_of[i] = (uint16_t)slot;
+        if (counts[slot]++ == 0)
+            s->used[s->used_count++] = (uint16_t)slot;
     }
     return GW_OK;
+}
+
+/* Puts the used slots in the order of servers. Few are sorted by insertion;
+ * many are collected from the whole order. */
+static void order_used(struct sorter *s)
+{
+    enum { FEW = 16 };
+    const struct gw__slot_order *order = s->order;
+    unsigned count = 0;
+    if (s->used_count <= FEW) {
+        for (unsigned i = 1; i < s->used_count; i++) {
+            uint16_t slot = s->used[i];
+            unsigned at = i;
+            for (; at > 0 && order->rank[s->used[at - 1]] > order->rank[slot];
+                 at--)
+                s->used[at] = s->used[at - 1];
+            s->used[at] = slot;
+        }
+        return;
+    }
+    for (unsigned i = 0; i < s->routes->slot_count; i++)
+        if (order->counts[order->slots[i]] > 0)
+            s->used[count++] = order->slots[i];
 }
 
 static void sort(struct sorter *s, const struct gw__request_args *args,
                  struct gw__partitioning *partitioning)
 {
-    size_t at = 0;
-    for (unsigned i = 0; i < s->slot_count; i++) {
-        s->next[s->slots[i]] = at;
-        at += s->counts[s->slots[i]];
+    uint32_t at = 0, *next = s->order->next;
+    for (unsigned i = 0; i < s->used_count; i++) {
+        next[s->used[i]] = at;
+        at += s->order->counts[s->used[i]];
     }
     for (size_t i = 0; i < args->count; i++) {
-        size_t place = s->next[s->slot_of[i]]++;
+        size_t place = next[s->slot_of[i]]++;
         partitioning->keys[place] = args->keys[i];
         partitioning->order[place] = (uint32_t)i;
     }
+}
+
+static void forget_counts(struct sorter *s)
+{
+    for (unsigned i = 0; i < s->used_count; i++)
+        s->order->counts[s->used[i]] = 0;
 }
 
 /* ---- partitions ---- */
@@ -78,7 +113,8 @@ struct partitioner {
     bool counts_only;
     bool lone_slots; /* each partition has one slot only */
     unsigned ranges, segments;
-    struct gw__key_range range; /* the last one */
+    struct gw__key_range range; /* the last one, */
+    unsigned slot;              /* and the slot of its last segment */
 };
 
 static void close_range(struct partitioner *c)
@@ -97,7 +133,7 @@ static void add_keys(struct partitioner *c, unsigned node, unsigned slot,
     if (c->range.count == 0)
         c->range = (struct gw__key_range){
             .node = node, .first = first, .first_segment = c->segments};
-    if (c->range.slots >> slot & 1) {
+    if (c->range.count > 0 && c->slot == slot) {
         if (!c->counts_only)
             c->partitioning->segments[c->segments - 1].keys += count;
     } else {
@@ -106,7 +142,7 @@ static void add_keys(struct partitioner *c, unsigned node, unsigned slot,
                 (struct gw__ps_segment){.slot = slot, .keys = count};
         c->segments++;
         c->range.segment_count++;
-        c->range.slots |= (uint64_t)1 << slot;
+        c->slot = slot;
     }
     c->range.count += count;
 }
@@ -136,10 +172,11 @@ static void partition_slots(struct partitioner *c, const struct sorter *s,
     unsigned last_node = GW__NO_NODE;
     c->ranges = c->segments = 0;
     c->range.count = 0;
-    for (unsigned i = 0; i < s->slot_count; i++) {
-        unsigned slot = s->slots[i], node = s->routes->slots[slot].primary;
-        uint32_t left = (uint32_t)s->counts[slot];
-        if (node != last_node || c->lone_slots)
+    for (unsigned i = 0; i < s->used_count; i++) {
+        unsigned slot = s->used[i], node = s->routes->slots[slot].primary;
+        uint32_t left = s->order->counts[slot];
+        if (node != last_node || c->lone_slots ||
+            c->range.segment_count == GW_PS_SEGMENTS_MAX)
             close_range(c);
         last_node = node;
         while (left > 0) {
@@ -205,10 +242,13 @@ static enum gw_err fill_partitioning(struct gw__worker *worker,
 {
     const struct gw_ps_table_config *table =
         &worker->routes.tables[args->table];
-    struct sorter s = {.routes = &worker->routes,
-                       .slot_count = worker->routes.slot_count};
+    struct sorter s;
     size_t count = args->count;
-    if (!gw__grow(&worker->scratch, &worker->scratch_bytes, count + 1))
+    s.routes = &worker->routes;
+    s.order = &worker->order;
+    s.used_count = 0;
+    if (!gw__grow(&worker->scratch, &worker->scratch_bytes,
+                  (count + 1) * sizeof(uint16_t)))
         return gw_fail(why, GW_ENOMEM, "%zu keys", count);
     partitioning->keys = malloc((count + 1) * sizeof *partitioning->keys);
     partitioning->order = calloc(count + 1, sizeof *partitioning->order);
@@ -216,13 +256,19 @@ static enum gw_err fill_partitioning(struct gw__worker *worker,
         return gw_fail(why, GW_ENOMEM, "%zu keys", count);
     partitioning->bytes =
         count * (sizeof *partitioning->keys + sizeof *partitioning->order);
-    enum gw_err err = find_slots(&s, table, args, worker->scratch, why);
-    if (err)
-        return err;
-    order_slots(&s);
-    sort(&s, args, partitioning);
-    return make_ranges(worker, &s, partitioning, table->width * sizeof(float),
-                       why);
+    enum gw_err err =
+        find_slots(&s, table, args, (uint16_t *)(void *)worker->scratch, why);
+    if (!err) {
+        if (s.order->placement != worker->placement)
+            order_slots(s.order, s.routes);
+        s.order->placement = worker->placement;
+        order_used(&s);
+        sort(&s, args, partitioning);
+        err = make_ranges(worker, &s, partitioning,
+                          table->width * sizeof(float), why);
+    }
+    forget_counts(&s);
+    return err;
 }
 
 enum gw_err gw__partitioning_make(struct gw__worker *worker,

@@ -25,6 +25,8 @@ enum {
     GW__PARTITION_MAX = 2 * GW__PUSHES_MAX, /* pushes, and as many pulls */
     GW__PARTITIONINGS_MAX = 32,
     GW__KEY_LIST_LEAST = 16, /* shorter lists are not worth a signature */
+    /* of a clock command of a worker, or a directory */
+    GW__REQUEST_COMMAND_MAX = 640,
     GW__LEND_LEAST_BYTES = 65536
 };
 
@@ -34,11 +36,10 @@ struct gw__key_range {
     unsigned node;          /* GW__NO_NODE: its slots have no primary */
     uint32_t first, count;  /* in the cut */
     uint32_t first_segment; /* in the cut */
-    uint32_t segment_count;
-    uint64_t slots;    /* as bits */
-    bool straight;     /* its rows are contiguous in the caller's memory */
-    bool known;        /* the server has the key list */
-    uint64_t key_list; /* 0: too short */
+    uint32_t segment_count; /* at most GW_PS_SEGMENTS_MAX */
+    bool straight;          /* its rows are contiguous in the caller's memory */
+    bool known;             /* the server has the key list */
+    uint64_t key_list;      /* 0: too short */
 };
 
 struct gw__partitioning {
@@ -54,6 +55,16 @@ struct gw__partitioning {
     struct gw__ps_segment *segments;
     unsigned range_count;
     struct gw__key_range *ranges;
+};
+
+/* The slots in the order of their servers, and scratch memory for sorting keys,
+ * whose cost depends on the slots with keys only. */
+struct gw__slot_order {
+    uint64_t placement; /* of the order; see struct gw__worker */
+    uint16_t slots[GW_PS_SLOTS_MAX];
+    uint16_t rank[GW_PS_SLOTS_MAX]; /* by slot: its index in `slots` */
+    /* By slot, all 0 between calls: its keys, and the place of the next one. */
+    uint32_t counts[GW_PS_SLOTS_MAX], next[GW_PS_SLOTS_MAX];
 };
 
 /* ---- memory for gathered values ---- */
@@ -87,8 +98,8 @@ struct gw__partition;
 struct gw__attempt {
     struct gw__attempt *next;
     struct gw__partition *partition;
-    uint64_t id; /* in the head of its messages */
-    uint64_t slots;
+    uint64_t id;       /* in the head of its messages */
+    uint64_t segments; /* of the piece, as bits; a command has bit 0 */
     unsigned node;
     bool bare; /* its last message had only the signature of the key list */
     uint64_t sent_ns; /* first message to this node */
@@ -101,7 +112,7 @@ struct gw__partition {
     struct gw__worker_request *request; /* NULL: this entry is free */
     struct gw__key_range *range;        /* NULL: a clock command or SAVE */
     uint64_t sequence;                  /* 0: no push */
-    uint64_t todo;                      /* slots not done yet */
+    uint64_t todo;                      /* segments not done yet, as bits */
     uint64_t serial;                    /* of the next attempt */
     /* values in the format of the message; NULL: gathered for each message */
     struct gw__slab_cell *cell;
@@ -124,12 +135,13 @@ struct gw__worker_request {
     struct gw_error failed;  /* code GW_OK: no failure */
     enum gw__ps_kind kind;   /* CLOCK or SAVE, if not an access */
     unsigned group;          /* CLOCK */
+    unsigned slot;           /* CLOCK: of the group's clock */
     struct gw_ps_work *work; /* CLOCK; may be NULL */
     unsigned server;         /* SAVE: the receiver; otherwise GW__NO_NODE */
     uint64_t mark;           /* SAVE */
     enum gw_err *result;     /* SAVE */
     size_t command_bytes;
-    uint8_t command[GW__CLOCK_COMMAND_MAX];
+    uint8_t command[GW__REQUEST_COMMAND_MAX];
 };
 
 struct gw__worker {
@@ -137,6 +149,7 @@ struct gw__worker {
     uint64_t own_names;       /* mask of gw__attempt_name */
     struct gw__routes routes; /* version 0: none yet */
     uint64_t placement;       /* grows when the primary of a slot changes */
+    struct gw__slot_order order;
     uint64_t last_sequence, low_watermark;
     uint64_t ended; /* bit i: sequence number floor + 1 + i */
     uint32_t nans;
@@ -157,6 +170,23 @@ struct gw__worker {
     struct gw__worker_request requests[GW__REQUESTS_MAX];
     struct gw_ps_counts counts;
 };
+
+static inline uint64_t gw__range_whole(const struct gw__key_range *range)
+{
+    return UINT64_MAX >> (64 - range->segment_count);
+}
+
+/* The slot of a segment of the partition. */
+static inline unsigned gw__partition_slot(const struct gw__partition *partition,
+                                          unsigned segment)
+{
+    const struct gw__worker_request *request = partition->request;
+    const struct gw__key_range *range = partition->range;
+    return range
+               ? request->partitioning->segments[range->first_segment + segment]
+                     .slot
+               : request->slot;
+}
 
 static inline bool gw__is_push(const struct gw__worker_request *request)
 {
@@ -222,7 +252,7 @@ static inline uint64_t gw__attempt_name(const struct gw__worker *worker,
     return id ^ worker->own_names;
 }
 void gw__attempt_end(struct gw__worker *worker, struct gw__attempt *attempt);
-/* Does the attempt have all slots of the partition's piece? */
+/* Does the attempt have all segments of the partition's piece? */
 bool gw__attempt_is_whole(const struct gw__attempt *attempt);
 
 /* ---- worker_message.c ---- */

@@ -3,10 +3,10 @@
  * Replies to a worker. A reply belongs to one attempt, by its id, and counts
  * only if it comes from that attempt's node. All other replies are dropped.
  *
- *     some slots done     their values go to the caller, and these slots are
- *                         removed from the attempt
- *     all slots done      the attempt ends
- *     slots refused       permanently (an invalid request), or temporarily:
+ *     some segments done  their values go to the caller, and these segments
+ *                         are removed from the attempt
+ *     all segments done   the attempt ends
+ *     some refused        permanently (an invalid request), or temporarily:
  *                         sent again, at once if there are newer routes
  *     keys wanted         the message is sent again with its keys
  */
@@ -23,7 +23,7 @@ struct answer {
     const struct gw__ps_head *head;
     const struct gw__message_in *message;
     uint64_t now_ns;
-    uint64_t done; /* slots of the attempt */
+    uint64_t done; /* segments of the partition */
 };
 
 static const struct gw__messenger_part *
@@ -36,14 +36,14 @@ part(const struct gw__message_in *message, unsigned i)
 /* ---- values ---- */
 
 static size_t keys_in(const struct gw__partitioning *partitioning,
-                      const struct gw__key_range *range, uint64_t slots)
+                      const struct gw__key_range *range, uint64_t segments)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < range->segment_count; i++) {
-        const struct gw__ps_segment *s =
-            &partitioning->segments[range->first_segment + i];
-        count += slots >> s->slot & 1 ? s->keys : 0;
-    }
+    for (uint64_t rest = segments; rest; rest &= rest - 1)
+        count += partitioning
+                     ->segments[range->first_segment +
+                                (unsigned)__builtin_ctzll(rest)]
+                     .keys;
     return count;
 }
 
@@ -56,7 +56,7 @@ static void scatter(const struct answer *a, const float *rows)
     float *out = request->args.out;
     if (!rows) /* without keys */
         return;
-    if (a->done == range->slots && range->straight) {
+    if (a->done == gw__range_whole(range) && range->straight) {
         memcpy(out + (size_t)*order * request->width, rows,
                (size_t)range->count * request->width * sizeof *rows);
         return;
@@ -64,7 +64,7 @@ static void scatter(const struct answer *a, const float *rows)
     for (uint32_t i = 0; i < range->segment_count; i++) {
         const struct gw__ps_segment *s =
             &partitioning->segments[range->first_segment + i];
-        if (a->done >> s->slot & 1) {
+        if (a->done >> i & 1) {
             gw__rows_scatter(out, order, s->keys, request->width, rows);
             rows += (size_t)s->keys * request->width;
         }
@@ -166,20 +166,33 @@ static void apply_refusal(const struct answer *a)
 
 /* ---- replies ---- */
 
-static uint64_t done_slots(const struct answer *a)
+/* Bit i of the reply is the i-th segment of the message, which had those of the
+ * attempt in their order. */
+static uint64_t spread_bits(uint64_t bits, uint64_t segments)
+{
+    uint64_t spread = 0;
+    for (uint64_t rest = segments; rest; rest &= rest - 1, bits >>= 1)
+        if (bits & 1)
+            spread |= rest & -rest;
+    return spread;
+}
+
+static uint64_t done_segments(const struct answer *a)
 {
     const struct gw__partition *partition = a->attempt->partition;
     enum gw_err code = (enum gw_err)a->head->code,
                 *result = partition->request->result;
     if (result && code == GW_PENDING) {
         *result = code;
-        return a->attempt->slots;
+        return a->attempt->segments;
     }
     if (result && code == GW_OK)
         *result = code;
     if (!partition->range) /* a command is done as a whole */
-        return code == GW_OK ? a->attempt->slots : 0;
-    return a->head->done & a->attempt->slots;
+        return code == GW_OK ? a->attempt->segments : 0;
+    if (gw__attempt_is_whole(a->attempt))
+        return a->head->done & a->attempt->segments;
+    return spread_bits(a->head->done, a->attempt->segments);
 }
 
 static void want_keys(const struct answer *a)
@@ -200,15 +213,15 @@ static void apply_reply(struct answer *a)
         want_keys(a);
         return;
     }
-    a->done = done_slots(a);
+    a->done = done_segments(a);
     if (!apply_values(a) || !apply_work(a))
         a->done = 0;
     if (whole && a->done && partition->range->key_list &&
         a->attempt->node == partition->range->node)
         partition->range->known = true;
     partition->todo &= ~a->done;
-    a->attempt->slots &= ~a->done;
-    if (a->attempt->slots == 0)
+    a->attempt->segments &= ~a->done;
+    if (a->attempt->segments == 0)
         gw__attempt_end(a->worker, a->attempt);
     else if (is_final(a->head->code) || partition->request->result)
         refuse_for_good(a);

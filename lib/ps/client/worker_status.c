@@ -5,6 +5,7 @@
  */
 #include "worker_parts.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,14 +27,14 @@ static void GW_PRINTF(2, 3) append_text(struct text *t, const char *format, ...)
 }
 
 /* Writes, for example, "0-20, 23". */
-static void append_slots(struct text *t, uint64_t slots)
+static void append_slots(struct text *t, const bool slots[GW_PS_SLOTS_MAX])
 {
     const char *between = "";
     for (unsigned slot = 0; slot < GW_PS_SLOTS_MAX; slot++) {
         unsigned last = slot;
-        if (!(slots >> slot & 1))
+        if (!slots[slot])
             continue;
-        while (last + 1 < GW_PS_SLOTS_MAX && slots >> (last + 1) & 1)
+        while (last + 1 < GW_PS_SLOTS_MAX && slots[last + 1])
             last++;
         if (last > slot)
             append_text(t, "%s%u-%u", between, slot, last);
@@ -56,24 +57,38 @@ static const struct gw__worker_request *oldest(const struct gw__worker *worker)
     return found;
 }
 
-/* Groups the request's unfinished slots by the node that each waits for. */
-static void by_node(const struct gw__worker *worker,
-                    const struct gw__worker_request *request,
-                    uint64_t slots[GW__NO_NODE + 1])
+/* Finds the unfinished slots for which the request waits for the lowest node
+ * from `first` on, and returns this node. UINT_MAX: it waits for none. */
+static unsigned next_node(const struct gw__worker *worker,
+                          const struct gw__worker_request *request,
+                          unsigned first, bool slots[GW_PS_SLOTS_MAX])
 {
-    memset(slots, 0, (GW__NO_NODE + 1) * sizeof *slots);
-    for (unsigned i = 0; i < GW__PARTITION_MAX; i++)
-        if (worker->partitions[i].request == request)
-            for (const struct gw__attempt *f = worker->partitions[i].attempts;
-                 f; f = f->next)
-                slots[f->node] |= f->slots;
+    unsigned node = UINT_MAX;
+    memset(slots, 0, GW_PS_SLOTS_MAX * sizeof *slots);
+    for (unsigned i = 0; i < GW__PARTITION_MAX; i++) {
+        const struct gw__partition *partition = &worker->partitions[i];
+        if (partition->request != request)
+            continue;
+        for (const struct gw__attempt *f = partition->attempts; f;
+             f = f->next) {
+            if (f->node < first || f->node > node)
+                continue;
+            if (f->node < node)
+                memset(slots, 0, GW_PS_SLOTS_MAX * sizeof *slots);
+            node = f->node;
+            for (uint64_t rest = f->segments; rest; rest &= rest - 1)
+                slots[gw__partition_slot(
+                    partition, (unsigned)__builtin_ctzll(rest))] = true;
+        }
+    }
+    return node;
 }
 
 void gw__worker_describe_wait(const struct gw__worker *worker, uint64_t now_ns,
                               char *out, size_t room)
 {
     struct text t = {.out = out, .room = room};
-    uint64_t slots[GW__NO_NODE + 1];
+    bool slots[GW_PS_SLOTS_MAX];
     const struct gw__worker_request *request = oldest(worker);
     const char *between = "";
     if (room > 0)
@@ -82,15 +97,14 @@ void gw__worker_describe_wait(const struct gw__worker *worker, uint64_t now_ns,
         append_text(&t, "no server");
         return;
     }
-    by_node(worker, request, slots);
-    for (unsigned node = 0; node <= GW__NO_NODE; node++) {
-        if (!slots[node])
-            continue;
+    for (unsigned first = 0, node;
+         (node = next_node(worker, request, first, slots)) != UINT_MAX;
+         first = node + 1) {
         if (node == GW__NO_NODE)
             append_text(&t, "%sa new primary (slots ", between);
         else
             append_text(&t, "%sserver %u (slots ", between, node);
-        append_slots(&t, slots[node]);
+        append_slots(&t, slots);
         append_text(&t, ")");
         between = ", ";
     }

@@ -243,8 +243,8 @@ static void apply_barrier(struct gw__clock *clock,
                           const struct gw__clock_command *command)
 {
     struct barrier *b = barrier(clock, command->number);
-    b->nodes |= UINT64_C(1) << (command->who.node % GW_PS_NODES);
-    if ((unsigned)__builtin_popcountll(b->nodes) >= command->count)
+    gw__nodes_add(&b->nodes, command->who.node % GW_PS_NODES);
+    if (gw__nodes_count(b->nodes) >= command->count)
         b->open = true;
 }
 

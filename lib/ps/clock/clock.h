@@ -82,6 +82,9 @@ struct gw__round_commit {
     struct gw__work_item items[GW_PS_NODES];
 };
 enum { GW__ROUND_COMMIT_BYTES_MAX = 32 + GW_PS_NODES * 20 };
+/* Copies only the items that exist. */
+void gw__round_commit_copy(struct gw__round_commit *to,
+                           const struct gw__round_commit *from);
 void gw__put_round_commit(struct gw__writer *writer,
                           const struct gw__round_commit *);
 void gw__get_round_commit(struct gw__reader *reader,
@@ -115,7 +118,7 @@ struct gw__clock_command {
     struct gw_ps_plan plan;              /* PLAN */
     struct gw__alive alive[GW_PS_NODES]; /* WORKERS */
 };
-enum { GW__CLOCK_COMMAND_MAX = 64 + GW_PS_NODES * 9 };
+enum { GW__CLOCK_COMMAND_MAX = 64 + GW_PS_NODES * 10 };
 size_t gw__clock_encode(const struct gw__clock_command *command, void *out,
                         size_t room);
 GW_MUST_CHECK enum gw_err gw__clock_decode(const void *data, size_t bytes,
@@ -142,6 +145,8 @@ enum gw_err gw__clock_apply(struct gw__clock *clock,
 GW_MUST_CHECK enum gw_err gw__clock_check_mode(const struct gw__clock *clock,
                                                const struct gw_ps_mode *mode,
                                                struct gw_error *why);
+/* The number of items applied. */
+uint64_t gw__clock_items(const struct gw__clock *clock);
 /* The number of the newest round commit; 0: none yet. */
 uint64_t gw__clock_closed(const struct gw__clock *clock);
 /* NULL: not made yet, or already forgotten. */

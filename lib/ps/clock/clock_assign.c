@@ -48,8 +48,10 @@ bool gw__clock_is_done(const struct gw__clock *clock)
 
 bool gw__clock_has_room(const struct gw__clock *clock)
 {
-    return clock->closed - clock->pruned <
-           ROUND_COMMITS_KEPT - ROUND_COMMITS_SPARE;
+    unsigned spare = 2 * clock->worker_count;
+    if (spare < ROUND_COMMITS_SPARE)
+        spare = ROUND_COMMITS_SPARE;
+    return clock->closed - clock->pruned < ROUND_COMMITS_KEPT - spare;
 }
 
 /* ---- granting ---- */

@@ -30,10 +30,10 @@ void gw__put_round_commit(struct gw__writer *w,
     gw__put_u64(w, commit->number);
     gw__put_u64(w, commit->mark);
     put_f32(w, commit->scale);
-    gw__put_u8(w, commit->apply);
-    gw__put_u8(w, commit->drop);
+    gw__put_u16(w, commit->apply);
+    gw__put_u16(w, commit->drop);
     for (unsigned i = 0; i < commit->apply + commit->drop; i++) {
-        gw__put_u8(w, commit->items[i].node);
+        gw__put_node(w, commit->items[i].node);
         gw__put_u64(w, commit->items[i].incarnation);
         gw__put_u64(w, commit->items[i].clock);
     }
@@ -41,17 +41,25 @@ void gw__put_round_commit(struct gw__writer *w,
 
 void gw__get_round_commit(struct gw__reader *r, struct gw__round_commit *commit)
 {
-    *commit = (struct gw__round_commit){.number = gw__get_u64(r)};
+    commit->number = gw__get_u64(r);
     commit->mark = gw__get_u64(r);
     commit->scale = get_f32(r);
-    commit->apply = gw__get_u8_below(r, GW_PS_NODES + 1);
-    commit->drop = gw__get_u8_below(r, GW_PS_NODES + 1 - commit->apply);
+    commit->apply = gw__get_u16_below(r, GW_PS_NODES + 1);
+    commit->drop = gw__get_u16_below(r, GW_PS_NODES + 1 - commit->apply);
     gw__reader_demand(r, commit->number > 0 && commit->scale >= 0);
     for (unsigned i = 0; i < commit->apply + commit->drop; i++) {
-        commit->items[i].node = gw__get_u8_below(r, GW_PS_NODES);
+        commit->items[i].node = gw__get_node(r);
         commit->items[i].incarnation = gw__get_u64(r);
         commit->items[i].clock = gw__get_u64(r);
     }
+}
+
+void gw__round_commit_copy(struct gw__round_commit *to,
+                           const struct gw__round_commit *from)
+{
+    memcpy(to, from,
+           offsetof(struct gw__round_commit, items) +
+               (from->apply + from->drop) * sizeof *from->items);
 }
 
 /* ---- commands ---- */
@@ -92,13 +100,13 @@ void gw__get_plan(struct gw__reader *r, struct gw_ps_plan *plan)
 
 static void put_alive(struct gw__writer *w, struct gw__alive who)
 {
-    gw__put_u8(w, who.node);
+    gw__put_node(w, who.node);
     gw__put_u64(w, who.incarnation);
 }
 
 static struct gw__alive get_alive(struct gw__reader *r)
 {
-    unsigned node = gw__get_u8_below(r, GW_PS_NODES);
+    unsigned node = gw__get_node(r);
     return (struct gw__alive){node, gw__get_u64(r)};
 }
 
@@ -108,7 +116,7 @@ size_t gw__clock_encode(const struct gw__clock_command *command, void *out,
     struct gw__writer w = gw__writer_on(out, room);
     gw__put_u8(&w, command->kind);
     gw__put_u64(&w, command->number);
-    gw__put_u8(&w, command->count);
+    gw__put_u16(&w, command->count);
     if (command->kind == GW__CLOCK_NEXT || command->kind == GW__CLOCK_BARRIER)
         put_alive(&w, command->who);
     if (command->kind == GW__CLOCK_NEXT) {
@@ -130,11 +138,11 @@ enum gw_err gw__clock_decode(const void *data, size_t bytes,
                              struct gw_error *why)
 {
     struct gw__reader r = gw__reader_on(data, bytes);
-    memset(command, 0, sizeof *command);
+    memset(command, 0, offsetof(struct gw__clock_command, alive));
     command->kind = (enum gw__clock_kind)gw__get_u8_below(&r, GW__CLOCK_KINDS);
     gw__reader_demand(&r, command->kind != 0);
     command->number = gw__get_u64(&r);
-    command->count = gw__get_u8_below(&r, GW_PS_NODES + 1);
+    command->count = gw__get_u16_below(&r, GW_PS_NODES + 1);
     if (command->kind == GW__CLOCK_NEXT || command->kind == GW__CLOCK_BARRIER)
         command->who = get_alive(&r);
     if (command->kind == GW__CLOCK_NEXT) {

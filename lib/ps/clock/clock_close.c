@@ -14,7 +14,10 @@ static struct gw__round_commit *begin_commit(struct gw__clock *clock)
     uint64_t number = ++clock->closed;
     struct gw__round_commit *commit =
         &clock->round_commits[number % ROUND_COMMITS_KEPT];
-    *commit = (struct gw__round_commit){.number = number, .scale = 1};
+    commit->number = number;
+    commit->mark = 0;
+    commit->scale = 1;
+    commit->apply = commit->drop = 0;
     return commit;
 }
 

@@ -13,10 +13,13 @@
 
 #include "clock.h"
 
+#include "base/nodes/nodes.h"
+
 enum {
     ROUND_COMMITS_KEPT = 1024,
-    /* no grants when fewer entries are free */
-    ROUND_COMMITS_SPARE = 2 * GW_PS_NODES,
+    /* No grants when fewer entries are free, or fewer than 2 per worker: each
+     * item and each part may still close alone. */
+    ROUND_COMMITS_SPARE = 128,
     RETURNED_MAX = 2 * GW_PS_NODES,
     BARRIERS_KEPT = 16
 };
@@ -63,7 +66,7 @@ struct worker {
 
 struct barrier {
     uint64_t number;
-    uint64_t nodes; /* that have arrived */
+    struct gw_nodes nodes; /* that have arrived */
     bool used, open;
 };
 
@@ -100,7 +103,8 @@ struct gw__clock {
     uint64_t closed; /* newest round commit */
     uint64_t pruned; /* round commits through this one are forgotten */
     /* Round commits pruned + 1 to closed, by number % ROUND_COMMITS_KEPT. Other
-     * entries are not initialised: the array has 1.6 MB. */
+     * entries, and their items that do not exist, are not initialised: the
+     * array has 8 MB. */
     struct gw__round_commit round_commits[ROUND_COMMITS_KEPT];
 };
 

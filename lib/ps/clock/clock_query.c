@@ -140,6 +140,11 @@ bool gw__clock_knows(const struct gw__clock *clock,
 
 /* ---- status ---- */
 
+uint64_t gw__clock_items(const struct gw__clock *clock)
+{
+    return clock->items;
+}
+
 uint32_t gw__clock_parts_now(const struct gw__clock *clock)
 {
     if (clock->part_count)
@@ -152,7 +157,7 @@ uint32_t gw__clock_parts_now(const struct gw__clock *clock)
 void gw__clock_status(const struct gw__clock *clock,
                       struct gw_ps_clock_status *status)
 {
-    memset(status, 0, sizeof *status);
+    memset(status, 0, offsetof(struct gw_ps_clock_status, workers));
     status->here = true;
     status->mode = clock->mode;
     status->plan = clock->plan;
@@ -172,6 +177,7 @@ void gw__clock_status(const struct gw__clock *clock,
     for (unsigned i = 0; i < clock->worker_count; i++) {
         status->workers[i].node = clock->workers[i].who.node;
         status->workers[i].clock = gw__clock_of(&clock->workers[i]);
+        status->workers[i].nans = 0;
     }
     status->done = gw__clock_is_done(clock);
     status->until = clock->until;

@@ -27,14 +27,14 @@ static struct gw__place_of_work get_work(struct gw__reader *r)
 
 static void put_work_item(struct gw__writer *w, struct gw__work_item item)
 {
-    gw__put_u8(w, item.node);
+    gw__put_node(w, item.node);
     gw__put_u64(w, item.incarnation);
     gw__put_u64(w, item.clock);
 }
 
 static struct gw__work_item get_work_item(struct gw__reader *r)
 {
-    struct gw__work_item item = {.node = gw__get_u8_below(r, GW_PS_NODES)};
+    struct gw__work_item item = {.node = gw__get_node(r)};
     item.incarnation = gw__get_u64(r);
     item.clock = gw__get_u64(r);
     return item;
@@ -56,10 +56,10 @@ static struct reported get_reported(struct gw__reader *r)
 
 static void put_workers(struct gw__writer *w, const struct gw__clock *clock)
 {
-    gw__put_u8(w, clock->worker_count);
+    gw__put_u16(w, clock->worker_count);
     for (unsigned i = 0; i < clock->worker_count; i++) {
         const struct worker *worker = &clock->workers[i];
-        gw__put_u8(w, worker->who.node);
+        gw__put_node(w, worker->who.node);
         gw__put_u64(w, worker->who.incarnation);
         gw__put_u64(w, worker->base);
         gw__put_u64(w, worker->finished);
@@ -69,9 +69,9 @@ static void put_workers(struct gw__writer *w, const struct gw__clock *clock)
         gw__put_u64(w, worker->closed);
         gw__put_u64(w, worker->staleness);
     }
-    gw__put_u8(w, clock->alive_count);
+    gw__put_u16(w, clock->alive_count);
     for (unsigned i = 0; i < clock->alive_count; i++) {
-        gw__put_u8(w, clock->alive[i].node);
+        gw__put_node(w, clock->alive[i].node);
         gw__put_u64(w, clock->alive[i].incarnation);
     }
 }
@@ -80,13 +80,13 @@ static void put_assignments(struct gw__writer *w, const struct gw__clock *clock)
 {
     put_work(w, &clock->next);
     gw__put_u8(w, clock->open);
-    gw__put_u8(w, clock->part_count);
+    gw__put_u16(w, clock->part_count);
     for (uint32_t j = 0; j < clock->part_count; j++) {
         gw__put_u8(w, clock->parts[j].state);
         put_work_item(w, clock->parts[j].item);
         put_reported(w, clock->parts[j].reported);
     }
-    gw__put_u8(w, clock->returned_count);
+    gw__put_u16(w, clock->returned_count);
     for (unsigned i = 0; i < clock->returned_count; i++)
         put_work(w, &clock->returned[i]);
 }
@@ -96,7 +96,7 @@ static void put_barriers(struct gw__writer *w, const struct gw__clock *clock)
     gw__put_u32(w, clock->barrier_next);
     for (unsigned i = 0; i < BARRIERS_KEPT; i++) {
         gw__put_u64(w, clock->barriers[i].number);
-        gw__put_u64(w, clock->barriers[i].nodes);
+        gw__put_nodes(w, &clock->barriers[i].nodes);
         gw__put_u8(w, clock->barriers[i].used);
         gw__put_u8(w, clock->barriers[i].open);
     }
@@ -133,10 +133,10 @@ size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
 
 static void get_workers(struct gw__reader *r, struct gw__clock *clock)
 {
-    clock->worker_count = gw__get_u8_below(r, GW_PS_NODES + 1);
+    clock->worker_count = gw__get_u16_below(r, GW_PS_NODES + 1);
     for (unsigned i = 0; i < clock->worker_count; i++) {
         struct worker *worker = &clock->workers[i];
-        worker->who.node = gw__get_u8_below(r, GW_PS_NODES);
+        worker->who.node = gw__get_node(r);
         worker->who.incarnation = gw__get_u64(r);
         worker->base = gw__get_u64(r);
         worker->finished = gw__get_u64(r);
@@ -148,9 +148,9 @@ static void get_workers(struct gw__reader *r, struct gw__clock *clock)
         gw__reader_demand(r, worker->work.part < GW_PS_NODES);
         gw__reader_demand(r, i == 0 || worker[-1].who.node <= worker->who.node);
     }
-    clock->alive_count = gw__get_u8_below(r, GW_PS_NODES + 1);
+    clock->alive_count = gw__get_u16_below(r, GW_PS_NODES + 1);
     for (unsigned i = 0; i < clock->alive_count; i++) {
-        clock->alive[i].node = gw__get_u8_below(r, GW_PS_NODES);
+        clock->alive[i].node = gw__get_node(r);
         clock->alive[i].incarnation = gw__get_u64(r);
     }
 }
@@ -159,13 +159,13 @@ static void get_assignments(struct gw__reader *r, struct gw__clock *clock)
 {
     clock->next = get_work(r);
     clock->open = gw__get_bool(r);
-    clock->part_count = gw__get_u8_below(r, GW_PS_NODES + 1);
+    clock->part_count = gw__get_u16_below(r, GW_PS_NODES + 1);
     for (uint32_t j = 0; j < clock->part_count; j++) {
         clock->parts[j].state = gw__get_u8_below(r, PART_DROPPED + 1);
         clock->parts[j].item = get_work_item(r);
         clock->parts[j].reported = get_reported(r);
     }
-    clock->returned_count = gw__get_u8_below(r, RETURNED_MAX + 1);
+    clock->returned_count = gw__get_u16_below(r, RETURNED_MAX + 1);
     for (unsigned i = 0; i < clock->returned_count; i++)
         clock->returned[i] = get_work(r);
 }
@@ -175,7 +175,7 @@ static void get_barriers(struct gw__reader *r, struct gw__clock *clock)
     clock->barrier_next = gw__get_u32(r);
     for (unsigned i = 0; i < BARRIERS_KEPT; i++) {
         clock->barriers[i].number = gw__get_u64(r);
-        clock->barriers[i].nodes = gw__get_u64(r);
+        clock->barriers[i].nodes = gw__get_nodes(r);
         clock->barriers[i].used = gw__get_bool(r);
         clock->barriers[i].open = gw__get_bool(r);
     }

@@ -54,7 +54,8 @@ gw__round_commits_get(const struct gw__server *server, unsigned group,
 void gw__round_commits_leadership(struct gw__server *server, unsigned group)
 {
     struct gw__round_commits *commits = &server->commits[group];
-    commits->reported = commits->applied_by_all = 0;
+    commits->applied_by_all = 0;
+    memset(commits->reported, 0, sizeof commits->reported);
     memset(commits->applied, 0, sizeof commits->applied);
     memset(commits->sent, 0, sizeof commits->sent);
     memset(commits->sent_ns, 0, sizeof commits->sent_ns);
@@ -66,11 +67,13 @@ void gw__round_commits_leadership(struct gw__server *server, unsigned group)
 static void read_own_slots(struct gw__server *server, unsigned group)
 {
     struct gw__round_commits *commits = &server->commits[group];
-    for (unsigned s = 0; s < server->routes.slot_count; s++)
+    for (unsigned i = 0; i < server->held_count; i++) {
+        unsigned s = server->held[i];
         if (server->slots[s].role == GW_PS_PRIMARY) {
             commits->applied[s] = server->slots[s].closed[group];
-            commits->reported |= UINT64_C(1) << s;
+            commits->reported[s] = true;
         }
+    }
 }
 
 uint64_t gw__round_commits_behind_all(struct gw__server *server, unsigned group)
@@ -79,28 +82,37 @@ uint64_t gw__round_commits_behind_all(struct gw__server *server, unsigned group)
     uint64_t least = UINT64_MAX;
     read_own_slots(server, group);
     for (unsigned s = 0; s < server->routes.slot_count; s++)
-        if (!(commits->reported >> s & 1))
+        if (!commits->reported[s])
             return 0;
         else if (commits->applied[s] < least)
             least = commits->applied[s];
     return least;
 }
 
-/* The oldest state among this node's slots. False: not all have reported. */
-static bool least_applied(const struct gw__server *server, unsigned group,
-                          unsigned node, uint64_t *least)
+/* What the primaries of slots have applied, by node, of members only. */
+struct progress {
+    uint64_t least[GW_PS_NODES]; /* of its slots; UINT64_MAX: it has none */
+    bool unknown[GW_PS_NODES];   /* some have not reported */
+};
+
+/* In one pass over the slots, for all nodes. */
+static void find_progress(const struct gw__server *server, unsigned group,
+                          struct progress *progress)
 {
     const struct gw__round_commits *commits = &server->commits[group];
-    bool all_reported = true;
-    *least = UINT64_MAX;
-    for (unsigned s = 0; s < server->routes.slot_count; s++) {
-        if (server->routes.slots[s].primary != node)
-            continue;
-        all_reported &= commits->reported >> s & 1;
-        if (commits->applied[s] < *least)
-            *least = commits->applied[s];
+    for (unsigned node = gw__nodes_next(&server->here, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&server->here, node + 1)) {
+        progress->least[node] = UINT64_MAX;
+        progress->unknown[node] = false;
     }
-    return all_reported;
+    for (unsigned s = 0; s < server->routes.slot_count; s++) {
+        unsigned node = server->routes.slots[s].primary;
+        if (node >= GW_PS_NODES || !server->ps_members[node].here)
+            continue;
+        progress->unknown[node] |= !commits->reported[s];
+        if (commits->applied[s] < progress->least[node])
+            progress->least[node] = commits->applied[s];
+    }
 }
 
 static void send_closed(struct gw__server *server, unsigned group,
@@ -137,11 +149,11 @@ static void send_closed(struct gw__server *server, unsigned group,
 
 static void notify_node(struct gw__server *server, uint64_t now_ns,
                         unsigned group, const struct gw__clock *clock,
-                        unsigned node)
+                        unsigned node, const struct progress *progress)
 {
     struct gw__round_commits *commits = &server->commits[group];
-    uint64_t newest = gw__clock_closed(clock), least;
-    bool all_reported = least_applied(server, group, node, &least);
+    uint64_t newest = gw__clock_closed(clock), least = progress->least[node];
+    bool all_reported = !progress->unknown[node];
     if (newest == 0 || least == UINT64_MAX || (all_reported && least >= newest))
         return;
     bool late = now_ns - commits->sent_ns[node] >= server->config.resend_ns;
@@ -178,11 +190,13 @@ void gw__on_closed(struct gw__server *server, uint64_t now_ns,
             break;
         unsigned at = commit.number % GW__ROUND_COMMITS_KEPT;
         commits->ring->numbers[at] = commit.number;
-        commits->ring->round_commits[at] = commit;
+        gw__round_commit_copy(&commits->ring->round_commits[at], &commit);
     }
     server->round_commits_changed |= 1U << head->group;
-    for (unsigned s = 0; s < server->routes.slot_count; s++)
-        server->slots[s].report_due |= server->slots[s].role == GW_PS_PRIMARY;
+    for (unsigned i = 0; i < server->held_count; i++) {
+        struct gw__slot *slot = &server->slots[server->held[i]];
+        slot->report_due |= slot->role == GW_PS_PRIMARY;
+    }
 }
 
 static void report_applied(struct gw__server *server, unsigned group)
@@ -190,15 +204,17 @@ static void report_applied(struct gw__server *server, unsigned group)
     struct {
         struct gw__ps_head head;
         struct applied_record records[GW_PS_SLOTS_MAX];
-    } out = {.head = {.magic = GW__PS_MAGIC,
-                      .kind = GW__PS_APPLIED,
-                      .group = (uint8_t)group}};
+    } out; /* as many records as are due */
+    out.head = (struct gw__ps_head){
+        .magic = GW__PS_MAGIC, .kind = GW__PS_APPLIED, .group = (uint8_t)group};
     unsigned clock = gw__clock_slot(group, server->routes.slot_count);
     unsigned node = server->routes.slots[clock].primary, count = 0;
-    for (unsigned s = 0; s < server->routes.slot_count; s++)
-        if (server->slots[s].report_due)
+    for (unsigned i = 0; i < server->held_count; i++) {
+        const struct gw__slot *slot = &server->slots[server->held[i]];
+        if (slot->report_due)
             out.records[count++] =
-                (struct applied_record){s, 0, server->slots[s].closed[group]};
+                (struct applied_record){slot->number, 0, slot->closed[group]};
+    }
     out.head.segments = count;
     if (count == 0 || node >= GW_PS_NODES || node == server->config.node ||
         !server->commits[group].ring)
@@ -224,7 +240,7 @@ void gw__on_applied(struct gw__server *server, uint64_t now_ns,
         unsigned slot = records[i].slot;
         if (slot >= GW_PS_SLOTS_MAX)
             return;
-        commits->reported |= UINT64_C(1) << slot;
+        commits->reported[slot] = true;
         if (records[i].closed > commits->applied[slot])
             commits->applied[slot] = records[i].closed;
     }
@@ -247,20 +263,25 @@ static bool is_applied_everywhere(struct gw__server *server, unsigned group,
 void gw__round_commits_flush(struct gw__server *server, uint64_t now_ns)
 {
     bool due = false;
-    for (unsigned s = 0; s < server->routes.slot_count; s++)
-        due |= server->slots[s].report_due;
+    struct progress progress;
+    for (unsigned i = 0; i < server->held_count; i++)
+        due |= server->slots[server->held[i]].report_due;
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
         struct gw__slot *slot = clock_here(server, g);
         if (due && !slot && server->routes.slot_count > 0)
             report_applied(server, g);
         if (!slot || is_applied_everywhere(server, g, slot->clocks[g]))
             continue;
-        for (unsigned node = 0; node < GW_PS_NODES; node++)
-            if (node != server->config.node && server->ps_members[node].here)
-                notify_node(server, now_ns, g, slot->clocks[g], node);
+        find_progress(server, g, &progress);
+        for (unsigned node = gw__nodes_next(&server->here, 0);
+             node < GW__NODES_MAX;
+             node = gw__nodes_next(&server->here, node + 1))
+            if (node != server->config.node)
+                notify_node(server, now_ns, g, slot->clocks[g], node,
+                            &progress);
     }
-    for (unsigned s = 0; due && s < server->routes.slot_count; s++)
-        server->slots[s].report_due = false;
+    for (unsigned i = 0; due && i < server->held_count; i++)
+        server->slots[server->held[i]].report_due = false;
 }
 
 bool gw__round_commits_busy(struct gw__server *server)

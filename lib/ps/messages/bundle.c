@@ -93,9 +93,9 @@ void gw__bundles_flush_node(struct gw__bundles *bundles, unsigned node)
 {
     struct gw__bundle_to *to = &bundles->to[node];
     struct gw__message_out message = {.node = node, .part_count = 1};
-    if (!(bundles->waiting >> node & 1))
+    if (!gw__nodes_has(&bundles->waiting, node))
         return;
-    bundles->waiting &= ~(UINT64_C(1) << node);
+    gw__nodes_remove(&bundles->waiting, node);
     const struct head head = {to->envelope ? ENVELOPE : MAGIC, to->count};
     memcpy(to->data, &head, sizeof head);
     message.parts[0] = (struct gw__messenger_part){to->data, to->used};
@@ -116,11 +116,11 @@ static bool reserve_bundle(struct gw__bundles *bundles, unsigned node,
         to->data = malloc(GW__BUNDLE_ROOM);
     if (!to->data)
         return false;
-    if (!(bundles->waiting >> node & 1)) {
+    if (!gw__nodes_has(&bundles->waiting, node)) {
         to->used = sizeof(struct head);
         to->count = 0;
         to->envelope = envelope;
-        bundles->waiting |= UINT64_C(1) << node;
+        gw__nodes_add(&bundles->waiting, node);
     }
     return true;
 }
@@ -133,9 +133,8 @@ void gw__bundles_send(struct gw__bundles *bundles,
         return;
     }
     size_t bytes = packed_bytes(message);
-    uint64_t bit = UINT64_C(1) << message->node;
-    bool first = !(bundles->begun & bit);
-    bundles->begun |= bit;
+    bool first = !gw__nodes_has(&bundles->begun, message->node);
+    gw__nodes_add(&bundles->begun, message->node);
     if (first || bytes == 0 ||
         !reserve_bundle(bundles, message->node, bytes, false)) {
         gw__bundles_flush_node(bundles, message->node);
@@ -174,10 +173,11 @@ void gw__bundles_greet(struct gw__bundles *bundles, unsigned node)
 
 void gw__bundles_flush(struct gw__bundles *bundles)
 {
-    bundles->begun = 0;
-    while (bundles->waiting)
-        gw__bundles_flush_node(bundles,
-                               (unsigned)__builtin_ctzll(bundles->waiting));
+    bundles->begun = (struct gw_nodes){{0}};
+    for (unsigned node = gw__nodes_next(&bundles->waiting, 0);
+         node < GW__NODES_MAX;
+         node = gw__nodes_next(&bundles->waiting, node + 1))
+        gw__bundles_flush_node(bundles, node);
 }
 
 void gw__bundles_fini(struct gw__bundles *bundles)
@@ -185,12 +185,12 @@ void gw__bundles_fini(struct gw__bundles *bundles)
     for (unsigned i = 0; i < GW__MESSENGER_NODES; i++) {
         struct gw__bundle_to *to = &bundles->to[i];
         bool alone = to->count == 1 && !to->envelope;
-        if (bundles->waiting >> i & 1 && alone && to->first.borrowed)
+        if (gw__nodes_has(&bundles->waiting, i) && alone && to->first.borrowed)
             to->first.back(to->first.context);
         free(to->data);
         *to = (struct gw__bundle_to){.data = NULL};
     }
-    bundles->begun = bundles->waiting = 0;
+    bundles->begun = bundles->waiting = (struct gw_nodes){{0}};
 }
 
 /* ---- unpacking ---- */

@@ -53,9 +53,9 @@ struct gw__bundles {
     void *context;
     bool off; /* send every message alone, at once */
     struct gw__bundle_to to[GW__MESSENGER_NODES];
-    uint64_t begun;   /* nodes, as bits, with a message in this turn */
-    uint64_t waiting; /* nodes, as bits, with gathered messages */
-    uint64_t saved;   /* messages that were sent in another one's bundle */
+    struct gw_nodes begun;   /* with a message in this turn */
+    struct gw_nodes waiting; /* with gathered messages */
+    uint64_t saved; /* messages that were sent in another one's bundle */
 };
 
 /* As gw__messenger_send. The lent parts of a small message may be returned at

@@ -21,19 +21,20 @@ static enum gw_err check_segments(const struct gw__ps_head *head,
                                   const struct gw__ps_segment *segments,
                                   struct gw_error *why)
 {
-    uint64_t slots = 0, keys = 0;
+    uint64_t slots[GW_PS_SLOTS_MAX / 64] = {0}, keys = 0;
     for (unsigned i = 0; i < head->segments; i++) {
         if (segments[i].slot >= GW_PS_SLOTS_MAX)
             return gw_fail(why, GW_EDATA, "slot %u does not exist",
                            segments[i].slot);
-        uint64_t bit = UINT64_C(1) << segments[i].slot;
-        if (slots & bit)
+        uint64_t bit = UINT64_C(1) << segments[i].slot % 64;
+        uint64_t *word = &slots[segments[i].slot / 64];
+        if (*word & bit)
             return gw_fail(why, GW_EDATA, "slot %u occurs twice",
                            segments[i].slot);
         if (segments[i].keys == 0)
             return gw_fail(why, GW_EDATA, "slot %u has no keys",
                            segments[i].slot);
-        slots |= bit;
+        *word |= bit;
         keys += segments[i].keys;
     }
     if (keys != head->keys)
@@ -48,7 +49,7 @@ static enum gw_err check_request(const struct gw__message_in *message,
                                  struct gw_error *why)
 {
     size_t keys = part_bytes(message, 1), values = part_bytes(message, 2);
-    if (head->segments == 0 || head->segments > GW_PS_SLOTS_MAX)
+    if (head->segments == 0 || head->segments > GW_PS_SEGMENTS_MAX)
         return gw_fail(why, GW_EDATA, "%u segments", head->segments);
     if (message->parts[0].bytes !=
         sizeof *head + head->segments * sizeof(struct gw__ps_segment))

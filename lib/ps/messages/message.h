@@ -10,10 +10,11 @@
  *
  * PUSH, PULL, PUSH_PULL
  *           worker -> primary. Keys and values follow each other segment by
- *           segment, one segment per slot. A key list that the server knows
- *           travels as its signature (`key_list`) alone; part 1 is empty then.
+ *           segment, one segment per slot, at most GW_PS_SEGMENTS_MAX. A key
+ *           list that the server knows travels as its signature (`key_list`)
+ *           alone; part 1 is empty then.
  * CLOCK     worker -> primary of the group's clock. Part 1 is a clock command.
- * REPLY     to one of these. `done` has the slots that are done. Part 2 has the
+ * REPLY     to one of these. `done` has the segments that are done. Part 2 has the
  *           values pulled from them, in the order of the request's segments.
  *           `code` is the reason why the others, or all, are not done. The
  *           error is permanent if it is GW_EINVAL, GW_EDATA, GW_EMISMATCH,
@@ -66,7 +67,7 @@ enum gw__ps_flag {
     GW__PS_CACHE = 8      /* request: remember this key list */
 };
 
-#define GW__PS_MAGIC 0x31505767u /* "gWP1" */
+#define GW__PS_MAGIC 0x32505767u /* "gWP2" */
 
 struct gw__ps_head {
     uint32_t magic;
@@ -80,7 +81,7 @@ struct gw__ps_head {
     uint64_t clock;    /* of the item, or GW__NO_CLOCK */
     uint64_t closed;   /* pulls: the newest round commit that must be applied */
     uint64_t key_list; /* signature of segments and keys; 0: none */
-    uint64_t done;     /* REPLY: slots done, as bits */
+    uint64_t done;     /* REPLY: segments done, as bits; a command is bit 0 */
     uint64_t keys;     /* total of all segments */
     int32_t code;      /* REPLY: enum gw_err */
     uint16_t table;
@@ -99,7 +100,7 @@ struct gw__ps_segment {
 };
 
 /* Checks the format that all kinds have in common: sizes agree, segments have
- * distinct slots below GW_PS_SLOTS_MAX, counts add up, and the size of the
+ * distinct slots, counts add up, and the size of the
  * values is a multiple of their width. GW_EDATA. `width` is the table's; 0:
  * values are not checked. */
 GW_MUST_CHECK enum gw_err gw__ps_check(const struct gw__message_in *message,

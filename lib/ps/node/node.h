@@ -112,8 +112,8 @@ enum gw_err gw__node_gone(const struct gw__node *node, struct gw_error *why);
 /* True: no leader of the controllers has answered for long. *text (may be NULL)
  * describes this, until the next turn. */
 bool gw__node_parked(const struct gw__node *node, const char **text);
-/* Nodes, as bits, that became reachable in the last turn. */
-uint64_t gw__node_reached(const struct gw__node *node);
+/* Nodes that became reachable in the last turn. */
+struct gw_nodes gw__node_reached(const struct gw__node *node);
 /* Can the messenger send to this node now? */
 bool gw__node_reaches(const struct gw__node *node, unsigned peer);
 

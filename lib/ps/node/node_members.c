@@ -54,14 +54,17 @@ void gw__node_learn_hosts(struct gw__node *node)
 {
     const struct gw__membership_update *update = &node->update;
     memset(node->behind, 0, sizeof node->behind);
-    for (unsigned i = 0; i < update->ps_member_count; i++)
+    for (unsigned i = 0; i < update->ps_member_count; i++) {
+        const struct gw__ps_member *by = &update->ps_members[i];
+        if (by->role != GW__AGGREGATOR)
+            continue;
         for (unsigned j = 0; j < update->ps_member_count; j++) {
-            const struct gw__ps_member *by = &update->ps_members[i],
-                                       *end = &update->ps_members[j];
-            if (by->role == GW__AGGREGATOR && end->role == GW__WORKER &&
+            const struct gw__ps_member *end = &update->ps_members[j];
+            if (end->role == GW__WORKER &&
                 gw__address_same_host(by->endpoint, end->endpoint))
-                node->behind[by->node] |= UINT64_C(1) << end->node;
+                gw__nodes_add(&node->behind[by->node], end->node);
         }
+    }
 }
 
 static bool is_of(const struct gw__ps_member *member,
@@ -86,6 +89,6 @@ bool gw__node_trusts(const struct gw__node *node,
     case GW__WORKER:
         return by->role == GW__AGGREGATOR && end->role == GW__SERVER;
     default:
-        return node->behind[by->node] >> end->node & 1;
+        return gw__nodes_has(&node->behind[by->node], end->node);
     }
 }

@@ -64,12 +64,12 @@ struct gw__node {
     bool gone, parked;
     char gone_text[200], parked_text[200];
     struct gw__id reaches[GW__MESSENGER_NODES]; /* the messenger's peers */
-    uint64_t reached;
+    struct gw_nodes reached;
     /* GW_ENOMEM: the messenger had no room for a member */
     struct gw_error starved;
     struct gw__whereabouts *known; /* copy of the mailbox's addresses */
-    /* of an aggregator: the workers of its host, as bits */
-    uint64_t behind[GW__MESSENGER_NODES];
+    /* of an aggregator: the workers of its host */
+    struct gw_nodes behind[GW__MESSENGER_NODES];
 };
 
 /* ---- node_members.c ---- */

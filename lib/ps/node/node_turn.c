@@ -13,7 +13,7 @@ static void copy_changes(struct gw__node *node, unsigned changes)
 {
     const struct gw__session *session = &node->session;
     if (changes & GW__NODE_UPDATE)
-        node->update = session->update;
+        gw__membership_update_copy(&node->update, &session->update);
     if (changes & (GW__NODE_UPDATE | GW__NODE_REACH))
         memcpy(node->known, node->box.known, sizeof node->box.known);
     node->lease_ns = session->lease_ns;
@@ -54,7 +54,7 @@ static void reach(struct gw__node *node, unsigned peer, struct gw__id who)
     if (err)
         return;
     node->reaches[peer] = who;
-    node->reached |= (uint64_t)1 << peer;
+    gw__nodes_add(&node->reached, peer);
 }
 
 static void connect_peers(struct gw__node *node)
@@ -79,7 +79,7 @@ unsigned gw__node_turn(struct gw__node *node)
     unsigned changes = atomic_exchange(&node->fresh, 0);
     copy_changes(node, changes);
     gw__session_unlock(&node->session);
-    node->reached = 0;
+    node->reached = (struct gw_nodes){{0}};
     if (changes & GW__NODE_UPDATE)
         gw__node_learn_hosts(node);
     if (changes & (GW__NODE_UPDATE | GW__NODE_REACH))
@@ -87,7 +87,7 @@ unsigned gw__node_turn(struct gw__node *node)
     changes &= ~(unsigned)GW__NODE_REACH;
     if (node->starved.code)
         changes |= GW__NODE_GONE;
-    return changes | (node->reached ? GW__NODE_REACH : 0);
+    return changes | (gw__nodes_is_empty(node->reached) ? 0 : GW__NODE_REACH);
 }
 
 /* ---- commands ---- */
@@ -219,7 +219,7 @@ bool gw__node_parked(const struct gw__node *node, const char **text)
     return node->parked;
 }
 
-uint64_t gw__node_reached(const struct gw__node *node)
+struct gw_nodes gw__node_reached(const struct gw__node *node)
 {
     return node->reached;
 }

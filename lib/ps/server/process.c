@@ -180,7 +180,7 @@ static bool apply_node_changes(struct gw_ps_server *server, uint64_t now_ns)
         gw__server_lease(server->core, now_ns, gw__node_lease(server->node));
     }
     if (changes & GW__NODE_UPDATE) {
-        server->behind = 0;
+        server->behind = (struct gw_nodes){{0}};
         gw__server_update(server->core, now_ns, gw__node_update(server->node));
     }
     if (changes)

@@ -24,7 +24,7 @@ static bool answer_by_aggregator(struct gw_ps_server *server,
                                  const struct gw__message_out *message)
 {
     if (message->node >= GW__MESSENGER_NODES ||
-        !(server->behind >> message->node & 1))
+        !gw__nodes_has(&server->behind, message->node))
         return false;
     unsigned via = server->via[message->node];
     const struct gw__ps_member *worker =
@@ -58,8 +58,8 @@ static void receive_forwarded(struct gw_ps_server *server,
         gw__message_in_release(forwarded);
         return;
     }
-    server->behind |= UINT64_C(1) << forwarded->from;
-    server->via[forwarded->from] = (uint8_t)envelope->from;
+    gw__nodes_add(&server->behind, forwarded->from);
+    server->via[forwarded->from] = (uint16_t)envelope->from;
     gw__process_message_in(server, forwarded);
 }
 
@@ -70,7 +70,7 @@ void gw__process_open(struct gw_ps_server *server,
     size_t at = 0;
     unsigned count;
     bool envelope = gw__is_envelope(message);
-    server->behind &= ~(UINT64_C(1) << message->from);
+    gw__nodes_remove(&server->behind, message->from);
     if (!envelope && !gw__is_bundle(message)) {
         gw__process_message_in(server, message);
         return;

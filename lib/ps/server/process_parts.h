@@ -47,9 +47,9 @@ struct gw_ps_server {
     struct gw__server *core;
     struct gw__saver *saver;
     struct gw__bundles bundles;
-    /* nodes, as bits, whose last request came from an aggregator */
-    uint64_t behind;
-    uint8_t via[GW__MESSENGER_NODES];    /* this aggregator */
+    /* nodes whose last request came from an aggregator */
+    struct gw_nodes behind;
+    uint16_t via[GW__MESSENGER_NODES];   /* this aggregator */
     uint64_t refused;                    /* envelopes, and messages in them */
     struct gw__thread_pool *thread_pool; /* NULL: one thread is enough */
     pthread_t thread;

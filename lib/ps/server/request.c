@@ -42,11 +42,11 @@ void gw__request_free(struct gw__request *request)
     free(request);
 }
 
-void gw__request_finish_slot(struct gw__request *request, uint64_t now_ns,
-                             unsigned slot, bool done)
+void gw__request_finish_segment(struct gw__request *request, uint64_t now_ns,
+                                unsigned segment, bool done)
 {
-    if (slot < GW_PS_SLOTS_MAX) {
-        uint64_t bit = UINT64_C(1) << slot;
+    if (segment < GW_PS_SEGMENTS_MAX) {
+        uint64_t bit = UINT64_C(1) << segment;
         *(done ? &request->done : &request->refused) |= bit;
     }
     if (--request->pending == 0)
@@ -59,7 +59,8 @@ void gw__finish_waits(struct gw__server *server, uint64_t now_ns,
     (void)server;
     while (waits) {
         struct gw__wait *next = waits->next;
-        gw__request_finish_slot(waits->request, now_ns, waits->slot, done);
+        gw__request_finish_segment(waits->request, now_ns, waits->segment,
+                                   done);
         waits = next;
     }
 }

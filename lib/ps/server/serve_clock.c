@@ -29,12 +29,10 @@ static struct gw__slot *slot_of(struct gw__server *server, unsigned group)
 static void done(struct gw__request *request, const struct gw_ps_work *work)
 {
     struct gw__server *server = request->server;
-    unsigned slot = slot_of(server, request->head->group)->number;
     gw__reply(
         server, request->message, request->head,
-        &(struct gw__reply_parts){.done = UINT64_C(1) << slot,
-                                  .values = work,
-                                  .value_bytes = work ? sizeof *work : 0});
+        &(struct gw__reply_parts){
+            .done = 1, .values = work, .value_bytes = work ? sizeof *work : 0});
     gw__request_free(request);
 }
 
@@ -215,12 +213,11 @@ static void answer_or_log(struct gw__request *request, uint64_t now_ns,
             (err == GW_PENDING && request->command->kind == GW__CLOCK_NEXT))
             return;
     }
-    request->waits[0] =
-        (struct gw__wait){.request = request, .slot = slot->number};
+    request->waits[0] = (struct gw__wait){.request = request, .segment = 0};
     request->pending = 1;
     if (append_command(slot, now_ns, request->head->group, request->command,
                        &request->waits[0]))
-        gw__request_finish_slot(request, now_ns, slot->number, false);
+        gw__request_finish_segment(request, now_ns, 0, false);
 }
 
 void gw__serve_clock(struct gw__server *server, uint64_t now_ns,

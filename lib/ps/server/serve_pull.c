@@ -22,7 +22,7 @@ static int state_of(const struct gw__request *request, unsigned segment,
     unsigned number = request->segments[segment].slot;
     const struct gw__slot *slot = &server->slots[number];
     unsigned group = server->routes.tables[request->head->table].group;
-    if (request->refused >> number & 1 || !gw__slot_serves(slot, now_ns))
+    if (request->refused >> segment & 1 || !gw__slot_serves(slot, now_ns))
         return REFUSED;
     if (!gw__slot_is_caught_up(slot) ||
         slot->closed[group] < request->head->closed)
@@ -69,7 +69,7 @@ static size_t gather_values(struct gw__request *request, uint64_t now_ns,
     size_t before = 0, gathered = 0;
     for (unsigned i = 0; i < request->segment_count; i++) {
         const struct gw__ps_segment *wanted = &request->segments[i];
-        uint64_t bit = UINT64_C(1) << wanted->slot;
+        uint64_t bit = UINT64_C(1) << i;
         if (state_of(request, i, now_ns) == READY &&
             read_segment(request, i, before, out + gathered * width)) {
             request->done |= bit;
@@ -158,7 +158,7 @@ static void refuse_waiting(struct gw__request *request, uint64_t now_ns)
 {
     for (unsigned i = 0; i < request->segment_count; i++)
         if (state_of(request, i, now_ns) != READY) {
-            uint64_t bit = UINT64_C(1) << request->segments[i].slot;
+            uint64_t bit = UINT64_C(1) << i;
             request->refused |= bit;
             request->done &= ~bit;
         }

@@ -219,10 +219,10 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
     unsigned number = request->segments[segment].slot;
     struct gw__slot *slot = &server->slots[number];
     struct gw__wait *wait = &request->waits[segment];
-    *wait = (struct gw__wait){.request = request, .slot = number};
+    *wait = (struct gw__wait){.request = request, .segment = segment};
     request->pending++;
     if (!gw__slot_serves(slot, now_ns)) {
-        gw__request_finish_slot(request, now_ns, number, false);
+        gw__request_finish_segment(request, now_ns, segment, false);
         return;
     }
     if (!server->config.no_dedupe) {
@@ -230,7 +230,8 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
         if (again == GW_PENDING)
             return;
         if (again != GW_EINVAL) {
-            gw__request_finish_slot(request, now_ns, number, again == GW_OK);
+            gw__request_finish_segment(request, now_ns, segment,
+                                       again == GW_OK);
             return;
         }
     }
@@ -256,7 +257,7 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
         .waits = wait};
     if (gw__failpoint_err(GW__AT_PS_LOG) ||
         gw__slot_append(slot, now_ns, &like))
-        gw__request_finish_slot(request, now_ns, number, false);
+        gw__request_finish_segment(request, now_ns, segment, false);
     else {
         server->counts.push_keys += like.key_count;
         slot->keys_requested += like.key_count;
@@ -288,5 +289,5 @@ void gw__serve_push(struct gw__server *server, uint64_t now_ns,
         before += segments[i].keys;
     }
     server->counts.pushes += server->counts.push_keys > logged;
-    gw__request_finish_slot(request, now_ns, GW_PS_SLOTS_MAX, true);
+    gw__request_finish_segment(request, now_ns, GW_PS_SEGMENTS_MAX, true);
 }

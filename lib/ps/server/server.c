@@ -30,9 +30,7 @@ enum gw_err gw__server_new(const struct gw__server_config *config,
         made->config.resend_ns = 50 * 1000 * 1000;
     if (made->config.log_bytes == 0)
         made->config.log_bytes = (uint64_t)256 << 20;
-    gw__routes_init(&made->routes);
-    for (unsigned s = 0; s < GW_PS_SLOTS_MAX; s++)
-        gw__slot_init(&made->slots[s], made, s);
+    gw__routes_clear(&made->routes);
     *server = made;
     return GW_OK;
 }
@@ -53,10 +51,10 @@ void gw__server_destroy(struct gw__server **server)
     if (!s)
         return;
     s->ending = true;
-    for (unsigned i = 0; i < GW_PS_SLOTS_MAX; i++) {
+    for (unsigned i = 0; s->slots && i < s->routes.slot_count; i++)
         gw__slot_drop(&s->slots[i]);
+    for (unsigned i = 0; i < s->restore_end; i++)
         free(s->restore[i].data);
-    }
     /* gw__slot_drop has waited for all jobs */
     gw__hogwild_collect(s, s->now_ns);
     free_waiting(&s->pulls);
@@ -66,6 +64,7 @@ void gw__server_destroy(struct gw__server **server)
     gw__key_cache_fini(s->cache);
     free(s->cache);
     gw__buffers_fini(s);
+    free(s->slots);
     free(s->routes_data);
     free(s->floats);
     free(s->sums);
@@ -142,16 +141,16 @@ const float *gw__server_values(struct gw__server *server, const void *data,
 
 static void run_deferred(struct gw__server *server, uint64_t now_ns)
 {
-    unsigned slots = server->routes.slot_count;
-    while (slots > 0 &&
+    while (server->routes.slot_count > 0 &&
            (server->clocks_changed || server->round_commits_changed)) {
         unsigned clocks = server->clocks_changed;
         unsigned round_commits = server->round_commits_changed | clocks;
         server->clocks_changed = server->round_commits_changed = 0;
         for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
             if (round_commits >> g & 1)
-                for (unsigned s = 0; s < slots; s++)
-                    gw__slot_append_round_commits(&server->slots[s], now_ns, g);
+                for (unsigned i = 0; i < server->held_count; i++)
+                    gw__slot_append_round_commits(
+                        &server->slots[server->held[i]], now_ns, g);
             if (!(clocks >> g & 1))
                 continue;
             gw__clocks_answer_ready(server, now_ns, g);
@@ -265,8 +264,8 @@ void gw__server_lease(struct gw__server *server, uint64_t now_ns,
 void gw__server_tick(struct gw__server *server, uint64_t now_ns)
 {
     server->now_ns = server->tick_ns = now_ns;
-    for (unsigned s = 0; s < server->routes.slot_count; s++) {
-        struct gw__slot *slot = &server->slots[s];
+    for (unsigned i = 0; i < server->held_count; i++) {
+        struct gw__slot *slot = &server->slots[server->held[i]];
         gw__slot_advance(slot, now_ns);
         if (slot->role != GW_PS_PRIMARY)
             continue;
@@ -314,8 +313,8 @@ uint64_t gw__server_due(const struct gw__server *server)
 {
     bool busy = server->pulls.count > 0 || server->clocks.count > 0 ||
                 gw__round_commits_busy((struct gw__server *)(uintptr_t)server);
-    for (unsigned s = 0; s < server->routes.slot_count && !busy; s++)
-        busy = is_busy(&server->slots[s]);
+    for (unsigned i = 0; i < server->held_count && !busy; i++)
+        busy = is_busy(&server->slots[server->held[i]]);
     return busy ? server->tick_ns + GW__TICK_NS : UINT64_MAX;
 }
 
@@ -328,6 +327,8 @@ bool gw__server_serves(const struct gw__server *server, unsigned slot,
 
 uint64_t gw__server_digest(const struct gw__server *server, unsigned slot)
 {
+    if (slot >= server->routes.slot_count)
+        return 0;
     const struct gw__slot *s = &server->slots[slot];
     bool here = s->role == GW_PS_PRIMARY || s->role == GW_PS_SECONDARY ||
                 (s->role == GW_PS_LEARNER && s->loaded);

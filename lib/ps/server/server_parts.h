@@ -15,6 +15,7 @@
 #ifndef GW__PS_SERVER_PARTS_H
 #define GW__PS_SERVER_PARTS_H
 
+#include "base/nodes/nodes.h"
 #include "ps/clock/straggler.h"
 #include "ps/slot/replicate.h"
 #include "ps/store/store_parallel.h"
@@ -54,7 +55,7 @@ struct gw__request {
     struct gw__keys **keys;
     unsigned segment_count;
     unsigned pending; /* slots in the log, plus one during the first check */
-    uint64_t done, refused;
+    uint64_t done, refused; /* segments, as bits */
     uint64_t born_ns;
     struct gw__clock_command *command; /* of a clock request; owned */
     struct gw__wait waits[];
@@ -66,9 +67,10 @@ struct gw__request *gw__request_new(struct gw__server *server, uint64_t now_ns,
                                     const struct gw__ps_head *head,
                                     const struct gw__ps_segment *segments);
 void gw__request_free(struct gw__request *request);
-/* One slot is done or has refused; the last one causes the reply. */
-void gw__request_finish_slot(struct gw__request *request, uint64_t now_ns,
-                             unsigned slot, bool done);
+/* One segment is done or has been refused; the last one causes the reply.
+ * GW_PS_SEGMENTS_MAX: none, but the first check is over. */
+void gw__request_finish_segment(struct gw__request *request, uint64_t now_ns,
+                                unsigned segment, bool done);
 void gw__finish_waits(struct gw__server *server, uint64_t now_ns,
                       struct gw__wait *waits, bool done);
 
@@ -115,7 +117,7 @@ struct gw__nans *gw__nans_of(struct gw__server *server,
 /* ---- known round commits ---- */
 
 /* Round commits by number % GW__ROUND_COMMITS_KEPT. The numbers are a separate
- * array, so that the round commits, 1.6 MB, need no initialisation. */
+ * array, so that the round commits, 8 MB, need no initialisation. */
 struct gw__round_commit_ring {
     uint64_t numbers[GW__ROUND_COMMITS_KEPT]; /* 0: none */
     struct gw__round_commit round_commits[GW__ROUND_COMMITS_KEPT];
@@ -126,7 +128,7 @@ struct gw__round_commits {
     /* On the clock's primary: the progress of all slots. */
     /* newest round commit applied in the slot */
     uint64_t applied[GW_PS_SLOTS_MAX];
-    uint64_t reported;       /* slots, as bits, that have reported */
+    bool reported[GW_PS_SLOTS_MAX];
     uint64_t applied_by_all; /* all slots have applied this one */
     uint64_t sent[GW_PS_NODES], sent_ns[GW_PS_NODES];
 };
@@ -142,6 +144,7 @@ struct gw__server {
         uint64_t incarnation; /* the low half */
         bool worker;
     } ps_members[GW_PS_NODES];
+    struct gw_nodes here; /* the nodes of these that are there */
     unsigned worker_count;
     struct gw__alive workers[GW_PS_NODES];
     uint64_t lease_until_ns;
@@ -151,7 +154,12 @@ struct gw__server {
     uint8_t *routes_data; /* encoded; NULL: not yet */
     size_t routes_bytes;
 
-    struct gw__slot slots[GW_PS_SLOTS_MAX];
+    struct gw__slot *slots; /* NULL: the routes are not known yet */
+    /* The slots in which this server has a part, in ascending order: the
+     * others cost nothing. */
+    unsigned held_count;
+    uint16_t held[GW_PS_SLOTS_MAX];
+    unsigned restore_end; /* the highest slot with such data, plus 1 */
     struct {
         void *data;
         size_t bytes;

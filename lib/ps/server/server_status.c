@@ -43,9 +43,9 @@ void gw__server_get_status(const struct gw__server *server,
     status->lease = server->now_ns < server->lease_until_ns;
     status->epoch = server->epoch;
     status->slot_count = server->routes.slot_count;
-    for (unsigned s = 0; s < server->routes.slot_count; s++) {
-        const struct gw__slot *slot = &server->slots[s];
-        slot_status(slot, &status->slots[s]);
+    for (unsigned i = 0; i < server->held_count; i++) {
+        const struct gw__slot *slot = &server->slots[server->held[i]];
+        slot_status(slot, &status->slots[slot->number]);
         status->primaries += slot->role == GW_PS_PRIMARY;
         status->staged += slot->pending.items;
         for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)

@@ -257,8 +257,8 @@ void gw__on_copy(struct gw__server *server, uint64_t now_ns,
 
 void gw__flush_copied(struct gw__server *server)
 {
-    for (unsigned s = 0; s < server->routes.slot_count; s++) {
-        struct gw__slot *slot = &server->slots[s];
+    for (unsigned i = 0; i < server->held_count; i++) {
+        struct gw__slot *slot = &server->slots[server->held[i]];
         if (!slot->copied_due)
             continue;
         slot->copied_due = false;
@@ -274,7 +274,7 @@ void gw__flush_copied(struct gw__server *server)
                             .total = slot->copy_total,
                             .offset = slot->loaded ? slot->copy_total
                                                    : slot->copy_have,
-                            .slot = s}};
+                            .slot = slot->number}};
         struct gw__message_out message = {.node = slot->leader,
                                           .part_count = 1};
         message.parts[0] = (struct gw__messenger_part){&out, sizeof out};

@@ -25,7 +25,7 @@ struct gw__request;
 struct gw__wait {
     struct gw__request *request;
     struct gw__wait *next;
-    unsigned slot;
+    unsigned segment; /* of the request; a clock request has one, 0 */
 };
 
 struct gw__entry {

@@ -203,12 +203,12 @@ void gw__flush_acks(struct gw__server *server)
     } out; /* as many records as are due */
     out.head =
         (struct gw__ps_head){.magic = GW__PS_MAGIC, .kind = GW__PS_APPENDED};
-    for (unsigned s = 0; s < server->routes.slot_count; s++) {
-        if (!server->slots[s].ack_due)
+    for (unsigned i = 0; i < server->held_count; i++) {
+        if (!server->slots[server->held[i]].ack_due)
             continue;
-        unsigned node = server->slots[s].leader, count = 0;
-        for (unsigned t = s; t < server->routes.slot_count; t++) {
-            struct gw__slot *slot = &server->slots[t];
+        unsigned node = server->slots[server->held[i]].leader, count = 0;
+        for (unsigned j = i; j < server->held_count; j++) {
+            struct gw__slot *slot = &server->slots[server->held[j]];
             if (!slot->ack_due || slot->leader != node)
                 continue;
             out.records[count++] = (struct gw__appended){

@@ -32,10 +32,11 @@ static bool has_nearly_all(const struct gw__slot *slot,
 
 static bool another_is_frozen(const struct gw__server *server)
 {
-    for (unsigned s = 0; s < server->routes.slot_count; s++)
-        if (server->slots[s].frozen && server->slots[s].role == GW_PS_PRIMARY &&
-            !server->slots[s].fenced)
+    for (unsigned i = 0; i < server->held_count; i++) {
+        const struct gw__slot *slot = &server->slots[server->held[i]];
+        if (slot->frozen && slot->role == GW_PS_PRIMARY && !slot->fenced)
             return true;
+    }
     return false;
 }
 

@@ -140,7 +140,7 @@ void gw__put_pending(struct gw__writer *writer,
         for (const struct gw__pending_push *p = s->first; p; p = p->next)
             count++;
         gw__put_u8(writer, s->group);
-        gw__put_u8(writer, s->item.node);
+        gw__put_u16(writer, s->item.node);
         gw__put_u64(writer, s->item.incarnation);
         gw__put_u64(writer, s->item.clock);
         gw__put_u32(writer, count);
@@ -181,8 +181,8 @@ void gw__get_pending(struct gw__reader *reader, struct gw__pending *pending,
     unsigned items = gw__get_u32(reader);
     for (unsigned i = 0; i < items && !reader->bad; i++) {
         unsigned group = gw__get_u8_below(reader, GW_PS_GROUPS_MAX);
-        struct gw__work_item item = {.node =
-                                         gw__get_u8_below(reader, GW_PS_NODES)};
+        struct gw__work_item item = {
+            .node = gw__get_u16_below(reader, GW_PS_NODES)};
         item.incarnation = gw__get_u64(reader);
         item.clock = gw__get_u64(reader);
         unsigned pushes = gw__get_u32(reader);

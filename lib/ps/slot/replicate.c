@@ -74,23 +74,6 @@ static void send_entry(struct gw__slot *slot, uint64_t now_ns,
     gw__server_send(slot->server, &message);
 }
 
-static void send_notifications(struct gw__server *server, unsigned node,
-                               const struct gw__append *records, unsigned count)
-{
-    struct {
-        struct gw__ps_head head;
-        struct gw__append records[GW_PS_SLOTS_MAX];
-    } out = {.head = {.magic = GW__PS_MAGIC,
-                      .kind = GW__PS_APPEND,
-                      .segments = count}};
-    for (unsigned i = 0; i < count; i++)
-        out.records[i] = records[i];
-    struct gw__message_out message = {.node = node, .part_count = 1};
-    message.parts[0] = (struct gw__messenger_part){
-        &out, sizeof out.head + count * sizeof *records};
-    gw__server_send(server, &message);
-}
-
 void gw__peer_pump(struct gw__slot *slot, uint64_t now_ns,
                    struct gw__peer *peer)
 {
@@ -157,35 +140,46 @@ static bool must_notify(const struct gw__slot *slot, uint64_t now_ns,
 static void notify_node(struct gw__server *server, uint64_t now_ns,
                         unsigned node)
 {
-    struct gw__append records[GW_PS_SLOTS_MAX];
+    struct {
+        struct gw__ps_head head;
+        struct gw__append records[GW_PS_SLOTS_MAX];
+    } out; /* as many records as are due */
     unsigned count = 0;
-    for (unsigned s = 0; s < server->routes.slot_count; s++) {
-        struct gw__slot *slot = &server->slots[s];
+    for (unsigned i = 0; i < server->held_count; i++) {
+        struct gw__slot *slot = &server->slots[server->held[i]];
         struct gw__peer *peer = slot->role == GW_PS_PRIMARY && !slot->fenced
                                     ? gw__slot_peer(slot, node)
                                     : NULL;
         if (!peer || !must_notify(slot, now_ns, peer))
             continue;
-        records[count++] = record_of(slot);
+        out.records[count++] = record_of(slot);
         peer->notified = slot->committed;
         peer->notified_ns = now_ns;
         if (!peer->synced)
             peer->sent_ns = now_ns;
     }
-    if (count > 0)
-        send_notifications(server, node, records, count);
+    if (count == 0)
+        return;
+    out.head = (struct gw__ps_head){
+        .magic = GW__PS_MAGIC, .kind = GW__PS_APPEND, .segments = count};
+    struct gw__message_out message = {.node = node, .part_count = 1};
+    message.parts[0] = (struct gw__messenger_part){
+        &out, sizeof out.head + count * sizeof *out.records};
+    gw__server_send(server, &message);
 }
 
 void gw__replicate_notify(struct gw__server *server, uint64_t now_ns)
 {
     server->notify_due = false;
-    uint64_t nodes = 0;
-    for (unsigned s = 0; s < server->routes.slot_count; s++)
-        for (unsigned i = 0; i < server->slots[s].peer_count; i++)
-            nodes |= UINT64_C(1) << server->slots[s].peers[i].node;
-    for (unsigned node = 0; node < GW_PS_NODES; node++)
-        if (nodes >> node & 1)
-            notify_node(server, now_ns, node);
+    struct gw_nodes nodes = {{0}};
+    for (unsigned i = 0; i < server->held_count; i++) {
+        const struct gw__slot *slot = &server->slots[server->held[i]];
+        for (unsigned k = 0; k < slot->peer_count; k++)
+            gw__nodes_add(&nodes, slot->peers[k].node);
+    }
+    for (unsigned node = gw__nodes_next(&nodes, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&nodes, node + 1))
+        notify_node(server, now_ns, node);
 }
 
 /* ---- answers ---- */

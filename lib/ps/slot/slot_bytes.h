@@ -5,6 +5,6 @@
 #ifndef GW__PS_SLOT_BYTES_H
 #define GW__PS_SLOT_BYTES_H
 
-#define GW__SAVED_MAGIC 0x31535767u /* "gWS1" */
+#define GW__SAVED_MAGIC 0x32535767u /* "gWS2" */
 
 #endif

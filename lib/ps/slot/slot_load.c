@@ -37,8 +37,8 @@ static struct gw__reader read_head(const void *data, size_t bytes,
 {
     struct gw__reader reader = gw__reader_on(data, bytes);
     gw__reader_demand(&reader, gw__get_u32(&reader) == GW__SAVED_MAGIC);
-    *slots = gw__get_u8_below(&reader, GW_PS_SLOTS_MAX + 1);
-    *slot = gw__get_u8_below(&reader, GW_PS_SLOTS_MAX);
+    *slots = gw__get_u16_below(&reader, GW_PS_SLOTS_MAX + 1);
+    *slot = gw__get_u16_below(&reader, GW_PS_SLOTS_MAX);
     *tables = gw__get_u8_below(&reader, 2 * GW_PS_TABLES_MAX + 1);
     return reader;
 }

@@ -2,7 +2,7 @@
  *
  * Saves a slot's state as bytes, for learners and snapshots:
  *
- *     "gWS1" slots slot | tables | round commits, clocks | dedup | pending
+ *     "gWS2" slots slot | tables | round commits, clocks | dedup | pending
  *
  * A table is saved with its name, configuration and rows (aligned to 8). A
  * restored table that does not exist here yet is saved unchanged. slot_load.c
@@ -64,8 +64,8 @@ size_t gw__slot_save(const struct gw__slot *slot, void *out, size_t room)
     struct gw__writer writer =
         out ? gw__writer_on(out, room) : gw__writer_on(&none, 0);
     gw__put_u32(&writer, GW__SAVED_MAGIC);
-    gw__put_u8(&writer, slot->server->routes.slot_count);
-    gw__put_u8(&writer, slot->number);
+    gw__put_u16(&writer, slot->server->routes.slot_count);
+    gw__put_u16(&writer, slot->number);
     put_tables(&writer, slot);
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
         gw__put_u64(&writer, slot->closed[g]);
@@ -88,12 +88,10 @@ uint64_t gw__slot_digest(struct gw__slot *slot)
             gw__put_u64(&writer, gw__store_digest(slot->stores[t]));
         }
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
-        struct gw_ps_clock_status clock = {.here = false};
+        const struct gw__clock *clock = slot->clocks[g];
         gw__put_u64(&writer, slot->closed[g]);
-        if (slot->clocks[g])
-            gw__clock_status(slot->clocks[g], &clock);
-        gw__put_u64(&writer, clock.closed);
-        gw__put_u64(&writer, clock.work_items);
+        gw__put_u64(&writer, clock ? gw__clock_closed(clock) : 0);
+        gw__put_u64(&writer, clock ? gw__clock_items(clock) : 0);
     }
     gw__put_dedup(&writer, &slot->dedup);
     gw__put_pending(&writer, &slot->pending);

@@ -111,9 +111,6 @@ static bool read_head(int folder, uint64_t mark, unsigned slot,
     return good;
 }
 
-/* The longest line has 48 characters. */
-_Static_assert(128 + 48 * GW_PS_SLOTS_MAX <= MANIFEST_MAX, "it fits");
-
 size_t gw__snapshot_manifest(const struct manifest *manifest,
                              char out[MANIFEST_MAX])
 {

@@ -8,7 +8,11 @@
 
 #include "snapshot.h"
 
-enum { SNAPSHOT_VERSION = 2, SLOT_NAME_MAX = 40, MANIFEST_MAX = 8192 };
+enum {
+    SNAPSHOT_VERSION = 3,
+    SLOT_NAME_MAX = 40,
+    MANIFEST_MAX = 128 + 48 * GW_PS_SLOTS_MAX
+};
 #define SLOT_MAGIC UINT64_C(0x746f6c7330637767) /* "gwc0slot" */
 
 /* Little-endian; the bytes follow. */

@@ -32,13 +32,14 @@
 #ifndef GW__MESSENGER_H
 #define GW__MESSENGER_H
 
+#include "base/nodes/nodes.h"
 #include "wire/emulation/link_profiles.h"
 #include "wire/wire.h"
 
 #include <stdatomic.h>
 #include <wire/security.h>
 
-enum { GW__MESSENGER_NODES = 64, GW__MESSENGER_PARTS = 4 };
+enum { GW__MESSENGER_NODES = GW__NODES_MAX, GW__MESSENGER_PARTS = 4 };
 
 struct gw__messenger_config {
     unsigned node;

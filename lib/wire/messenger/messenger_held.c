@@ -29,7 +29,7 @@ static void append_held(struct gw__messenger *messenger,
     else
         queue->first = message;
     queue->last = message;
-    messenger->held.nodes |= (uint64_t)1 << node;
+    gw__nodes_add(&messenger->held.nodes, node);
     messenger->held.count++;
 }
 
@@ -40,7 +40,7 @@ static struct gw__messenger_message *shift(struct gw__messenger *messenger,
     struct gw__messenger_message *message = queue->first;
     queue->first = message->next;
     if (!queue->first)
-        messenger->held.nodes &= ~((uint64_t)1 << node);
+        gw__nodes_remove(&messenger->held.nodes, node);
     messenger->held.count--;
     if (node == messenger->node) {
         messenger->held.own_count--;
@@ -56,27 +56,39 @@ static void drop_message(struct gw__messenger *messenger,
     gw__message_in_release(&message->in);
 }
 
+static struct gw__messenger_message *
+pop_between(struct gw__messenger *messenger, unsigned first, unsigned end,
+            uint64_t now_ns)
+{
+    struct gw__messenger_held *held = &messenger->held;
+    for (unsigned node = gw__nodes_next(&held->nodes, first); node < end;
+         node = gw__nodes_next(&held->nodes, node + 1))
+        if (held->queues[node].first->due_ns <= now_ns) {
+            held->turn = node + 1;
+            return shift(messenger, node);
+        }
+    return NULL;
+}
+
 struct gw__messenger_message *
 gw__messenger_held_pop(struct gw__messenger *messenger)
 {
     struct gw__messenger_held *held = &messenger->held;
-    if (!held->nodes)
+    if (held->count == 0)
         return NULL;
     uint64_t now_ns = gw_now_ns();
-    for (unsigned i = 0; i < GW__MESSENGER_NODES; i++) {
-        unsigned node = held->turn++ % GW__MESSENGER_NODES;
-        if (held->nodes >> node & 1 &&
-            held->queues[node].first->due_ns <= now_ns)
-            return shift(messenger, node);
-    }
-    return NULL;
+    unsigned begin = held->turn % GW__MESSENGER_NODES;
+    struct gw__messenger_message *message =
+        pop_between(messenger, begin, GW__MESSENGER_NODES, now_ns);
+    return message ? message : pop_between(messenger, 0, begin, now_ns);
 }
 
 uint64_t gw__messenger_held_due(const struct gw__messenger *messenger)
 {
     uint64_t due_ns = UINT64_MAX;
-    for (uint64_t left = messenger->held.nodes; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+    const struct gw_nodes *nodes = &messenger->held.nodes;
+    for (unsigned node = gw__nodes_next(nodes, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(nodes, node + 1)) {
         uint64_t first_ns = messenger->held.queues[node].first->due_ns;
         due_ns = first_ns < due_ns ? first_ns : due_ns;
     }
@@ -85,7 +97,7 @@ uint64_t gw__messenger_held_due(const struct gw__messenger *messenger)
 
 void gw__messenger_held_forget(struct gw__messenger *messenger, unsigned node)
 {
-    while (messenger->held.nodes >> node & 1)
+    while (gw__nodes_has(&messenger->held.nodes, node))
         drop_message(messenger, shift(messenger, node));
     messenger->held.queues[node].due = (struct gw__due){0};
 }
@@ -113,7 +125,7 @@ bool gw__messenger_held_admit(struct gw__messenger *messenger,
                               struct gw__messenger_message *message)
 {
     unsigned from = message->in.from;
-    bool first = !(messenger->held.nodes >> from & 1);
+    bool first = !gw__nodes_has(&messenger->held.nodes, from);
     if (!messenger->profiles ||
         (first && gw__link_profiles_quiet(messenger->profiles)))
         return true;
@@ -153,7 +165,8 @@ void gw__messenger_held_heed(struct gw__messenger *messenger)
     messenger->held.changes = changes;
     for (unsigned node = 0; node < GW__MESSENGER_NODES; node++) {
         messenger->held.queues[node].due = (struct gw__due){0};
-        if (node != messenger->node && messenger->held.nodes >> node & 1)
+        if (node != messenger->node &&
+            gw__nodes_has(&messenger->held.nodes, node))
             revise(messenger, node);
     }
 }

@@ -46,7 +46,7 @@ struct gw__reorder_queue {
 
 struct gw__messenger_held {
     struct gw__reorder_queue queues[GW__MESSENGER_NODES];
-    uint64_t nodes; /* nodes with messages in their queue, as bits */
+    struct gw_nodes nodes; /* with messages in their queue */
     unsigned count, turn;
     size_t own_bytes;
     unsigned own_count;

@@ -104,7 +104,7 @@ static void detach(struct gw__messenger_shm *shm, unsigned node)
     gw__messenger_unmap_all(peer);
     gw__messenger_source_release(peer->source);
     peer->source = NULL;
-    shm->busy &= ~((uint64_t)1 << node);
+    gw__nodes_remove(&shm->busy, node);
 }
 
 /* Resets both directions. The peer does not read our ring before `to` is set,
@@ -172,7 +172,7 @@ static enum gw_err shm_know(struct gw__messenger *messenger, unsigned node,
     if (gw__messenger_shm_ended(peer))
         return gw_fail(why, GW_ELOST, "its process (%d) has ended",
                        endpoint.pid);
-    shm->known |= (uint64_t)1 << node;
+    gw__nodes_add(&shm->known, node);
     return GW_OK;
 }
 
@@ -187,7 +187,7 @@ static void shm_forget(struct gw__messenger *messenger, unsigned node)
     gw__messenger_loans_collect(shm, node);
     gw__messenger_loans_recall(&shm->peers[node]);
     gw__messenger_shm_drain(shm, node);
-    shm->known &= ~((uint64_t)1 << node);
+    gw__nodes_remove(&shm->known, node);
 }
 
 /* ---- closing ---- */
@@ -216,12 +216,13 @@ static bool is_needed(struct gw__messenger_shm *shm, unsigned node)
 static void linger(struct gw__messenger_shm *shm)
 {
     static const uint64_t nap_ns = 5 * 1000000U;
-    uint64_t now_ns = gw_now_ns(), known = shm->known;
+    const struct gw_nodes known = shm->known;
+    uint64_t now_ns = gw_now_ns();
     uint64_t deadline_ns = now_ns + GW__MESSENGER_CLOSE_MS * 1000000ULL;
-    shm->known = 0;
+    shm->known = (struct gw_nodes){{0}};
     atomic_store(&shm->messenger.woken, false);
-    for (uint64_t left = known; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
+    for (unsigned node = gw__nodes_next(&known, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&known, node + 1)) {
         atomic_store(&gw__messenger_link_to(shm, node)->wants_room, 1);
         while (is_needed(shm, node) && (now_ns = gw_now_ns()) < deadline_ns)
             if (!gw__messenger_shm_tend(&shm->messenger))
@@ -236,7 +237,7 @@ static void shm_close(struct gw__messenger *messenger)
     linger(shm);
     for (unsigned node = 0; node < GW__MESSENGER_NODES; node++) {
         struct gw__messenger_shm_peer *peer = &shm->peers[node];
-        if (shm->known >> node & 1)
+        if (gw__nodes_has(&shm->known, node))
             shm_forget(messenger, node);
         gw__messenger_unmap_all(peer);
         if (peer->source)

@@ -183,8 +183,8 @@ struct gw__messenger_shm {
     struct gw__messenger_home *home;
     struct gw__messenger_staging staging;
     struct gw__messenger_shm_peer peers[GW__MESSENGER_NODES];
-    uint64_t known; /* nodes, as bits */
-    uint64_t busy;  /* nodes with loans or waiting messages */
+    struct gw_nodes known;
+    struct gw_nodes busy; /* with loans or waiting messages */
     unsigned turn;
 };
 

@@ -248,25 +248,30 @@ pop_from(struct gw__messenger_shm *shm, unsigned node, bool wanted, bool *found)
     return NULL;
 }
 
+static struct gw__messenger_message *pop_between(struct gw__messenger_shm *shm,
+                                                 unsigned first, unsigned end)
+{
+    bool found;
+    for (unsigned node = gw__nodes_next(&shm->known, first); node < end;
+         node = gw__nodes_next(&shm->known, node + 1)) {
+        struct gw__messenger_message *message =
+            pop_from(shm, node, true, &found);
+        if (!message)
+            continue;
+        shm->turn = node + 1;
+        return message;
+    }
+    return NULL;
+}
+
 struct gw__messenger_message *
 gw__messenger_shm_pop(struct gw__messenger *messenger)
 {
     struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
-    bool found;
     unsigned begin = shm->turn++ % GW__MESSENGER_NODES;
-    uint64_t before = ((uint64_t)1 << begin) - 1;
-    uint64_t rounds[] = {shm->known & ~before, shm->known & before};
-    for (unsigned i = 0; i < 2; i++)
-        for (uint64_t left = rounds[i]; left; left &= left - 1) {
-            unsigned node = (unsigned)__builtin_ctzll(left);
-            struct gw__messenger_message *message =
-                pop_from(shm, node, true, &found);
-            if (!message)
-                continue;
-            shm->turn = node + 1;
-            return message;
-        }
-    return NULL;
+    struct gw__messenger_message *message =
+        pop_between(shm, begin, GW__MESSENGER_NODES);
+    return message ? message : pop_between(shm, 0, begin);
 }
 
 void gw__messenger_shm_drain(struct gw__messenger_shm *shm, unsigned node)

@@ -198,7 +198,7 @@ static bool push_image(struct gw__messenger_shm *shm, unsigned node,
         image->entry.loan = gw__messenger_loan_new(peer, &image->loan);
         if (image->entry.loan == GW__MESSENGER_NO_LOAN)
             return false;
-        shm->busy |= (uint64_t)1 << node;
+        gw__nodes_add(&shm->busy, node);
     }
     size_t behind = offsetof(struct gw__stream_message, session);
     memcpy((char *)entry + behind, (char *)&image->entry + behind,
@@ -226,7 +226,7 @@ static bool wait_for_room(struct gw__messenger_shm *shm, unsigned node,
         peer->first = kept;
     peer->last = kept;
     peer->waiting++;
-    shm->busy |= (uint64_t)1 << node;
+    gw__nodes_add(&shm->busy, node);
     atomic_store(&gw__messenger_link_to(shm, node)->wants_room, 1);
     return true;
 }
@@ -273,7 +273,7 @@ static bool serve_peer(struct gw__messenger_shm *shm, unsigned node)
     bool moved = gw__messenger_loans_collect(shm, node);
     moved |= push_waiting(shm, node);
     if (!peer->first && peer->out + peer->orphans == 0)
-        shm->busy &= ~((uint64_t)1 << node);
+        gw__nodes_remove(&shm->busy, node);
     return moved;
 }
 
@@ -296,8 +296,9 @@ bool gw__messenger_shm_tend(struct gw__messenger *messenger)
 {
     struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
     bool moved = false;
-    for (uint64_t left = shm->busy; left; left &= left - 1)
-        moved |= serve_peer(shm, (unsigned)__builtin_ctzll(left));
+    for (unsigned node = gw__nodes_next(&shm->busy, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&shm->busy, node + 1))
+        moved |= serve_peer(shm, node);
     return moved;
 }
 

@@ -31,11 +31,13 @@ void gw__messenger_shm_rouse(struct gw__messenger *messenger)
 bool gw__messenger_shm_ready(struct gw__messenger *messenger)
 {
     struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
-    for (uint64_t left = shm->known; left; left &= left - 1)
-        if (gw__messenger_shm_has(shm, (unsigned)__builtin_ctzll(left)))
+    for (unsigned node = gw__nodes_next(&shm->known, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&shm->known, node + 1))
+        if (gw__messenger_shm_has(shm, node))
             return true;
-    for (uint64_t left = shm->busy; left; left &= left - 1)
-        if (gw__messenger_shm_can_serve(shm, (unsigned)__builtin_ctzll(left)))
+    for (unsigned node = gw__nodes_next(&shm->busy, 0); node < GW__NODES_MAX;
+         node = gw__nodes_next(&shm->busy, node + 1))
+        if (gw__messenger_shm_can_serve(shm, node))
             return true;
     return false;
 }

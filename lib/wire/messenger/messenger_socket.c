@@ -62,6 +62,21 @@ static enum gw_err read_address(const struct gw__messenger_socket *s,
     return GW_OK;
 }
 
+/* A peer needs a descriptor to send, and two to receive while it replaces its
+ * former process. Most clusters are small, so more are reserved when they are
+ * needed. */
+static enum gw_err reserve_places(struct gw__messenger_socket *s,
+                                  struct gw_error *why)
+{
+    enum { PLACES = 64, FILES = 3 * PLACES };
+    enum gw_err err = gw__files_reserve(FILES, why);
+    if (err)
+        return err;
+    s->files += FILES;
+    s->places += PLACES;
+    return GW_OK;
+}
+
 static enum gw_err socket_know(struct gw__messenger *messenger, unsigned node,
                                const struct gw__address *address,
                                struct gw_error *why)
@@ -75,6 +90,12 @@ static enum gw_err socket_know(struct gw__messenger *messenger, unsigned node,
     if (gw__messenger_has_ended(&theirs.at.process))
         return gw_fail(why, GW_ELOST, "its process (%u) has ended",
                        theirs.at.process.pid);
+    if (!s->peers[node].met && s->met == s->places)
+        err = reserve_places(s, why);
+    if (err)
+        return err;
+    s->met += !s->peers[node].met;
+    s->peers[node].met = true;
     if (s->seal) {
         out->peer = gw__socket_address_seal(&theirs.at, s->secret);
         if (!out->peer)
@@ -189,11 +210,14 @@ static enum gw_err open_files(struct gw__messenger_socket *s,
                               struct gw_error *why)
 {
     enum { OWN = 3 + GW__PEERS_FILES };
-    unsigned need = OWN + GW__MESSENGER_INS + GW__MESSENGER_NODES;
+    unsigned need = OWN + GW__MESSENGER_GUESTS + GW__MESSENGER_EARLY;
     enum gw_err err = gw__files_reserve(need, why);
+    if (!err) {
+        s->files = need;
+        err = reserve_places(s, why);
+    }
     if (err)
         return err;
-    s->files = need;
     s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     s->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     s->bell_source = GW__MESSENGER_BELL;

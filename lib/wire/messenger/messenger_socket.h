@@ -132,6 +132,7 @@ struct gw__messenger_socket_peer {
     struct gw__messenger_stream out;
     uint32_t session_seen; /* of received messages, in the incarnation seen_* */
     uint64_t seen_high, seen_low;
+    bool met;       /* it has been known */
     bool was_known; /* in the incarnation former_* */
     uint64_t former_high, former_low;
 };
@@ -146,7 +147,9 @@ struct gw__messenger_socket {
     struct gw__messenger_head own; /* address fields that messages must have */
     enum gw__messenger_source bell_source, door_source;
     int epoll_fd, bell, door;
-    unsigned files; /* reserved descriptors */
+    unsigned files;  /* reserved descriptors, */
+    unsigned places; /* which are enough for so many peers, */
+    unsigned met;    /* of which so many have been known */
     _Atomic bool sleeping;
     struct gw__peers users; /* tcp without a key */
     bool reported;          /* a stranger */

@@ -24,19 +24,20 @@ struct consensus {
     struct known known[NODES_MOST];
 };
 
-static uint64_t active_servers(const struct consensus *d)
+static struct gw_nodes active_servers(const struct consensus *d)
 {
-    uint64_t set = 0;
+    struct gw_nodes set = {{0}};
     for (unsigned n = 1; n <= d->cluster->servers; n++)
         if (d->known[n].incarnation)
-            set |= UINT64_C(1) << n;
+            gw__nodes_add(&set, n);
     return set;
 }
 
 static void publish(struct consensus *d)
 {
     struct ps_simulation *w = d->cluster;
-    gw__routes_servers(&w->routes, active_servers(d));
+    const struct gw_nodes servers = active_servers(d);
+    gw__routes_servers(&w->routes, &servers);
     d->version++;
     for (unsigned slot = 0; slot < w->routes.slot_count; slot++)
         if (w->routes.slots[slot].term > 0 &&
@@ -59,7 +60,12 @@ static void send_bulletin(struct consensus *d, unsigned node)
             is_server(d->cluster, n) ? GW__SERVER : GW__WORKER;
         bulletin.members[i].incarnation = d->known[n].incarnation;
     }
-    bulletin.routes = d->cluster->routes;
+    struct gw__writer routes =
+        gw__writer_on(bulletin.routes, sizeof bulletin.routes);
+    gw__put_routes(&routes, &d->cluster->routes);
+    bulletin.route_bytes = routes.used;
+    if (!gw__writer_fits(&routes))
+        oracle_fail(d->cluster, "the routes take %zu bytes", routes.used);
     d->known[node].sent_ns = d->now_ns;
     d->act->send(d->act->driver, node, &bulletin, sizeof bulletin);
 }
@@ -119,17 +125,17 @@ static void propose(struct consensus *d, const struct gw__input *input)
     struct proposal p;
     struct gw_error why;
     struct ps_simulation *w = d->cluster;
+    const struct gw_nodes servers = active_servers(d);
     memcpy(&p, input->data, sizeof p);
     if (input->incarnation != d->known[input->from].incarnation ||
         p.slot >= w->routes.slot_count ||
         w->routes.slots[p.slot].primary != input->from)
         return;
-    enum gw_err err =
-        p.kind == GW__CMD_PROMOTE
-            ? gw__routes_promote(&w->routes, p.slot, p.term, p.node,
-                                 active_servers(d), &why)
-            : gw__routes_handover(&w->routes, p.slot, p.term, p.node,
-                                  active_servers(d), &why);
+    enum gw_err err = p.kind == GW__CMD_PROMOTE
+                          ? gw__routes_promote(&w->routes, p.slot, p.term,
+                                               p.node, &servers, &why)
+                          : gw__routes_handover(&w->routes, p.slot, p.term,
+                                                p.node, &servers, &why);
     if (err)
         return;
     w->totals.moves++;

@@ -25,7 +25,9 @@ bool member_bulletin(struct member *m, const struct gw__input *input)
         return false;
     m->bulletin = bulletin;
     m->update.index = bulletin.version;
-    m->update.routes = bulletin.routes;
+    struct gw__reader routes =
+        gw__reader_on(bulletin.routes, bulletin.route_bytes);
+    gw__get_routes(&routes, &m->update.routes);
     m->update.view.epoch = bulletin.version;
     m->update.ps_member_count = bulletin.member_count;
     for (unsigned i = 0; i < bulletin.member_count; i++) {

@@ -124,7 +124,8 @@ struct bulletin {
         enum gw__role role;
         uint64_t incarnation;
     } members[NODES_MOST];
-    struct gw__routes routes;
+    size_t route_bytes;
+    uint8_t routes[1024]; /* as bytes, since the struct is large */
 };
 
 struct proposal {

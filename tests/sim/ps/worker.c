@@ -298,7 +298,7 @@ static void message(struct hand *h, const struct gw__input *input)
 
 static bool can_work(const struct hand *h)
 {
-    const struct gw__routes *routes = &h->m.bulletin.routes;
+    const struct gw__routes *routes = &h->m.update.routes;
     if (mailbox_member(&h->m.box, h->m.node) != h->m.incarnation)
         return false;
     for (unsigned slot = 0; slot < routes->slot_count; slot++)
