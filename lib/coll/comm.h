@@ -102,7 +102,7 @@ struct gw_request {
     struct gw__contributors *contributors;
     struct gw_nodes *first_sets; /* per cell: of the initial value */
     struct gw_nodes *made_sets;  /* per write: of the version it makes */
-    struct gw_nodes *came_sets;  /* per source: of what it brings */
+    struct gw_nodes *came_sets;  /* per source: of its data */
     /* the same sets as in headers */
     uint64_t *first_packed, *made_packed, *came_packed;
     uint32_t *open_writes; /* per cell: pending writes */

@@ -5,7 +5,7 @@
  * emitted: step s has the s-th hop of every chunk. plans/recover_tree.c has the other
  * form, trees.
  */
-#include "ring/plans/recover_parts.h"
+#include "ring/plans/recover_maker.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -77,7 +77,7 @@ static void give_order(struct sim_consensus *a, unsigned node,
                     sizeof head + bytes);
 }
 
-/* Is it many entries behind the log? */
+/* Does it lack many entries of the log? */
 static bool is_behind(const struct sim_consensus *a,
                       const struct sim_consensus_replica *r)
 {

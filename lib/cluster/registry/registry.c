@@ -67,7 +67,7 @@ const char *gw__member_state_name(enum gw__member_state state)
     return state < GW__MEMBER_STATES ? names[state] : "?";
 }
 
-/* Only what is read: the lists have their lengths. */
+/* Clears only fields that are read: the lists have their lengths. */
 void gw__registry_init(struct gw__registry *registry)
 {
     registry->index = registry->time_ms = 0;

@@ -89,7 +89,7 @@ uint64_t gw__round_commits_behind_all(struct gw__server *server, unsigned group)
     return least;
 }
 
-/* What the primaries of slots have applied, by node, of members only. */
+/* The progress of the primaries of slots, by node, of members only. */
 struct progress {
     uint64_t least[GW_PS_NODES]; /* of its slots; UINT64_MAX: it has none */
     bool unknown[GW_PS_NODES];   /* some have not reported */

@@ -24,7 +24,7 @@
  *
  * Cost: at most 2 ceil(log2 p) steps and 2(p-1) transfers per chunk.
  */
-#include "recover_parts.h"
+#include "recover_maker.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  *   recover.c       the case, and one trip of each chunk around the ring
  *   recover_tree.c  trees
  */
-#ifndef GW__RING_RECOVER_PARTS_H
-#define GW__RING_RECOVER_PARTS_H
+#ifndef GW__RING_RECOVER_MAKER_H
+#define GW__RING_RECOVER_MAKER_H
 
 #include "ring/recover.h"
 
