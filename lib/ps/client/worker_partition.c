@@ -19,27 +19,6 @@ struct sorter {
     const uint16_t *slot_of;        /* by the caller's index */
 };
 
-/* ---- the order ---- */
-
-/* A counting sort of the slots by their primaries. */
-static void order_slots(struct gw__slot_order *order,
-                        const struct gw__routes *routes)
-{
-    uint16_t next[GW__ROUTE_NODES + 2] = {0};
-    for (unsigned slot = 0; slot < routes->slot_count; slot++) {
-        unsigned node = routes->slots[slot].primary;
-        next[1 + (node < GW__ROUTE_NODES ? node : GW__ROUTE_NODES)]++;
-    }
-    for (unsigned node = 0; node < GW__ROUTE_NODES; node++)
-        next[node + 1] = (uint16_t)(next[node] + next[node + 1]);
-    for (unsigned slot = 0; slot < routes->slot_count; slot++) {
-        unsigned node = routes->slots[slot].primary;
-        unsigned at = next[node < GW__ROUTE_NODES ? node : GW__ROUTE_NODES]++;
-        order->slots[at] = (uint16_t)slot;
-        order->rank[slot] = (uint16_t)at;
-    }
-}
-
 static enum gw_err find_slots(struct sorter *s,
                               const struct gw_ps_table_config *table,
                               const struct gw__request_args *args,
@@ -58,29 +37,6 @@ static enum gw_err find_slots(struct sorter *s,
             s->used[s->used_count++] = (uint16_t)slot;
     }
     return GW_OK;
-}
-
-/* Puts the used slots in the order of servers. Few are sorted by insertion;
- * many are collected from the whole order. */
-static void order_used(struct sorter *s)
-{
-    enum { FEW = 16 };
-    const struct gw__slot_order *order = s->order;
-    unsigned count = 0;
-    if (s->used_count <= FEW) {
-        for (unsigned i = 1; i < s->used_count; i++) {
-            uint16_t slot = s->used[i];
-            unsigned at = i;
-            for (; at > 0 && order->rank[s->used[at - 1]] > order->rank[slot];
-                 at--)
-                s->used[at] = s->used[at - 1];
-            s->used[at] = slot;
-        }
-        return;
-    }
-    for (unsigned i = 0; i < s->routes->slot_count; i++)
-        if (order->counts[order->slots[i]] > 0)
-            s->used[count++] = order->slots[i];
 }
 
 static void sort(struct sorter *s, const struct gw__request_args *args,
@@ -260,9 +216,9 @@ static enum gw_err fill_partitioning(struct gw__worker *worker,
         find_slots(&s, table, args, (uint16_t *)(void *)worker->scratch, why);
     if (!err) {
         if (s.order->placement != worker->placement)
-            order_slots(s.order, s.routes);
+            gw__slot_order_make(s.order, s.routes);
         s.order->placement = worker->placement;
-        order_used(&s);
+        gw__slot_order_sort(s.order, s.routes, s.used, s.used_count);
         sort(&s, args, partitioning);
         err = make_ranges(worker, &s, partitioning,
                           table->width * sizeof(float), why);

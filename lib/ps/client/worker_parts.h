@@ -19,6 +19,7 @@
 #ifndef GW__PS_WORKER_PARTS_H
 #define GW__PS_WORKER_PARTS_H
 
+#include "slot_order.h"
 #include "worker.h"
 
 enum {
@@ -55,16 +56,6 @@ struct gw__partitioning {
     struct gw__ps_segment *segments;
     unsigned range_count;
     struct gw__key_range *ranges;
-};
-
-/* The slots in the order of their servers, and scratch memory for sorting keys,
- * whose cost depends on the slots with keys only. */
-struct gw__slot_order {
-    uint64_t placement; /* of the order; see struct gw__worker */
-    uint16_t slots[GW_PS_SLOTS_MAX];
-    uint16_t rank[GW_PS_SLOTS_MAX]; /* by slot: its index in `slots` */
-    /* By slot, all 0 between calls: its keys, and the place of the next one. */
-    uint32_t counts[GW_PS_SLOTS_MAX], next[GW_PS_SLOTS_MAX];
 };
 
 /* ---- memory for gathered values ---- */
