@@ -631,7 +631,7 @@ has_worked() { [ "$(items_of "$1" "$2")" -gt 0 ]; }
     run -64 psnode sim --target 1
     [[ $output = *'need a model'* ]]
     run -64 psnode sim word2vec
-    run -64 psnode sim -n 321
+    run -64 psnode sim -n 577
     run -65 psnode sim --straggler nothing.so
     [[ $output = *'nothing.so: no such file'* ]]
 }

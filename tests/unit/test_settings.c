@@ -192,12 +192,12 @@ START_TEST(impossible_orders)
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
     ck_assert_str_eq(why.text, "kofn:5 needs more parts than the 4 of a batch");
     work.mode = NULL;
-    work.parts = 65;
+    work.parts = 577;
     work.mode = NULL;
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
     ck_assert_str_eq(
         why.text,
-        "the number of parts of a batch must be from 1 to 64, not 65");
+        "the number of parts of a batch must be from 1 to 576, not 577");
     work = training("lr");
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
     ck_assert_str_eq(why.text, "train lr: missing operand; name a file");
