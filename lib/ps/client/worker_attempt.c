@@ -246,6 +246,16 @@ static bool has_moved(const struct gw__attempt *attempt,
 }
 
 /* Of one of `moved` and `nodes`; the other is NULL. */
+static bool is_concerned(const struct gw__attempt *attempt,
+                         const struct slot_set *moved,
+                         const struct gw_nodes *nodes)
+{
+    if (nodes)
+        return attempt->node < GW__NODES_MAX &&
+               gw__nodes_has(nodes, attempt->node);
+    return has_moved(attempt, moved);
+}
+
 static void send_again(struct gw__worker *worker, uint64_t now_ns,
                        const struct slot_set *moved,
                        const struct gw_nodes *nodes)
@@ -254,9 +264,7 @@ static void send_again(struct gw__worker *worker, uint64_t now_ns,
     for (unsigned at = 0; (partition = gw__partition_next(worker, &at));)
         for (struct gw__attempt *f = partition->attempts, *next; f; f = next) {
             next = f->next;
-            if (moved ? !has_moved(f, moved)
-                      : f->node >= GW__NODES_MAX ||
-                            !gw__nodes_has(nodes, f->node))
+            if (!is_concerned(f, moved, nodes))
                 continue;
             gw__log_info("ps", "a request to node %u is repeated: %s", f->node,
                          nodes ? "it is reachable again" : "its slots moved");
