@@ -245,17 +245,7 @@ static bool has_moved(const struct gw__attempt *attempt,
     return false;
 }
 
-/* Of one of `moved` and `nodes`; the other is NULL. */
-static bool is_concerned(const struct gw__attempt *attempt,
-                         const struct slot_set *moved,
-                         const struct gw_nodes *nodes)
-{
-    if (nodes)
-        return attempt->node < GW__NODES_MAX &&
-               gw__nodes_has(nodes, attempt->node);
-    return has_moved(attempt, moved);
-}
-
+/* Requests with a slot of `moved`, or to a node of `nodes`. */
 static void send_again(struct gw__worker *worker, uint64_t now_ns,
                        const struct slot_set *moved,
                        const struct gw_nodes *nodes)
@@ -264,10 +254,11 @@ static void send_again(struct gw__worker *worker, uint64_t now_ns,
     for (unsigned at = 0; (partition = gw__partition_next(worker, &at));)
         for (struct gw__attempt *f = partition->attempts, *next; f; f = next) {
             next = f->next;
-            if (!is_concerned(f, moved, nodes))
+            bool back = gw_nodes_has(nodes, f->node);
+            if (!back && !has_moved(f, moved))
                 continue;
             gw__log_info("ps", "a request to node %u is repeated: %s", f->node,
-                         nodes ? "it is reachable again" : "its slots moved");
+                         back ? "it is reachable again" : "its slots moved");
             gw__attempt_send(worker, f, now_ns);
         }
 }
@@ -283,7 +274,7 @@ void gw__worker_routes(struct gw__worker *worker, uint64_t now_ns,
     if (!any)
         return;
     worker->placement++;
-    send_again(worker, now_ns, &moved, NULL);
+    send_again(worker, now_ns, &moved, &(struct gw_nodes){{0}});
     gw__worker_pump(worker, now_ns);
 }
 
@@ -295,5 +286,5 @@ const struct gw__routes *gw__worker_get_routes(const struct gw__worker *worker)
 void gw__worker_reached(struct gw__worker *worker, uint64_t now_ns,
                         const struct gw_nodes *nodes)
 {
-    send_again(worker, now_ns, NULL, nodes);
+    send_again(worker, now_ns, &(struct slot_set){{0}}, nodes);
 }
