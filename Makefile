@@ -237,7 +237,7 @@ check-repeat: all $(B)/pskills $(B)/unit
 check-model:
 	@tests/spin/check.sh $(B)
 # Chaos on real processes, each for CHAOS_FOR; every failpoint.
-.PHONY: check-chaos check-collectives check-entered check-failpoints check-calm check-memory check-rejoin sim-night
+.PHONY: check-chaos check-collectives check-entered check-failpoints check-calm check-memory check-rejoin check-scale sim-night
 #: check-entered     count the source files that a call, a push and a death enter
 check-entered:
 	@$(MAKE) --no-print-directory B=$(B)/coverage SAN=--coverage OPT=-O0 $(B)/coverage/entered
