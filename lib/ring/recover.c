@@ -2,8 +2,8 @@
  *
  * From partial results to a plan: see recover.h. For each chunk a route is
  * chosen (its first rank and the number of additions). Then the steps are
- * emitted: step s has the s-th hop of every chunk. plans/recover_tree.c has the other
- * form, trees.
+ * emitted: step s has the s-th hop of every chunk. The other form, trees, is in
+ * plans/recover_tree.c.
  */
 #include "ring/plans/recover_maker.h"
 
