@@ -499,6 +499,6 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(wildcard $(addprefix $(B)/,cmd lib mpi-* scale tests)) /dev/null -name '*.d')
 .PHONY: all always asan bench bench-quick bench-quick-record check check-all check-arm64 check-bare check-busy check-deb check-k8s check-model check-mpi check-net check-portable check-repeat check-slurm check-verbs clean demo deps format fuzz help install lint \
 	picture run-asan run-fuzz run-tsan sim tsan uninstall
