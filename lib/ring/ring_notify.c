@@ -113,9 +113,15 @@ static void on_suspect(struct gw_ring *ring,
                        const struct gw__notification *notification)
 {
     char text[96];
-    snprintf(text, sizeof text, "node %u has been silent for %llu ms",
-             notification->node,
-             (unsigned long long)(notification->silence_ns / 1000000));
+    if (gw__nodes_has(&ring->leaving, notification->node))
+        return; /* the view without it is on its way */
+    if (notification->certain)
+        snprintf(text, sizeof text, "the process of node %u has ended",
+                 notification->node);
+    else
+        snprintf(text, sizeof text, "node %u has been silent for %llu ms",
+                 notification->node,
+                 (unsigned long long)(notification->silence_ns / 1000000));
     gw__status_noticed(ring);
     gw__status_append(ring, text);
     gw__events_loss(ring, notification->node,

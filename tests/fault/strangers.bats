@@ -68,16 +68,13 @@ dismiss_cluster() {
 
 # sockets_of PID STATE: the ports of a process's TCP sockets in a state of the kernel.
 sockets_of() {
-    for fd in "/proc/$1/fd"/*; do
-        inode=$(readlink "$fd") || continue
-        [[ $inode = socket:* ]] || continue
-        inode=${inode//[!0-9]/}
-        while read -r port_hex; do
-            echo $((16#$port_hex))
-        done < <(awk -v inode="$inode" -v state="$2" '$4 == state && $10 == inode {
-            print substr($2, 10)
-        }' "/proc/$1/net/tcp")
-    done
+    local inodes ports
+    inodes=$(readlink "/proc/$1/fd/"* | sed -n 's/^socket:\[\(.*\)\]$/\1/p')
+    ports=$(awk -v inodes="$inodes" -v state="$2" '
+        BEGIN { split(inodes, list, "\n"); for (i in list) own[list[i]] }
+        $4 == state && $10 in own { print "0x" substr($2, 10) }' "/proc/$1/net/tcp")
+    # shellcheck disable=SC2086 # one word per port
+    [ -z "$ports" ] || printf '%d\n' $ports
 }
 
 # The ports on which a process listens.

@@ -212,6 +212,12 @@ START_TEST(who_has_ended_is_suspected_at_once)
     ck_assert(hand_request(GW__CMD_SUSPECT, &c));
     ck_assert(c.suspect.certain);
     ck_assert_uint_eq(c.suspect.suspected.node, LEFT);
+    const struct gw__notification *n = hand_notification(GW__NOTIFY_SUSPECT);
+    ck_assert(n && n->certain);
+    ck_assert_uint_eq(n->node, LEFT);
+    hand_clear();
+    hand_input(GW__DIED, LEFT, NULL, 0);
+    ck_assert(!hand_notification(GW__NOTIFY_SUSPECT)); /* once */
 }
 END_TEST
 

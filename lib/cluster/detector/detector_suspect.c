@@ -173,11 +173,14 @@ static bool process_has_ended(const struct gw__detector *d,
            d->ended[m->node] == m->incarnation.low;
 }
 
+/* Each end is reported by the observers of the process, not by all members. */
 void gw__suspect_certain(const struct gw__detector *d)
 {
-    for (unsigned i = 0; d->rank >= 0 && i < d->view.ring_count; i++)
-        if (process_has_ended(d, &d->view.ring[i]))
-            suspect(d, &d->view.ring[i], NULL, 0);
+    for (unsigned i = 0; i < d->observed_count; i++) {
+        int rank = gw__view_rank(&d->view, d->observed[i].node);
+        if (process_has_ended(d, &d->view.ring[rank]))
+            suspect(d, &d->view.ring[rank], NULL, 0);
+    }
 }
 
 struct gw_nodes gw__suspect_dead(const struct gw__detector *d)

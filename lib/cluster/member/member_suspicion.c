@@ -202,13 +202,14 @@ static void suspect(struct gw__member_core *m, const struct gw__notice *notice)
                                             .node = notice->node,
                                             .certain = notice->certain,
                                             .silence_ns = notice->silence_ns};
-    if (notice->certain)
-        return; /* certain ends reach this machine too */
     struct gw__member_suspicion *suspicion = suspicion_of(m, notice->node);
-    if (gw__id_equal(suspicion->silent, notice->incarnation))
+    if (notice->certain ? suspicion->ended == notice->incarnation.low
+                        : gw__id_equal(suspicion->silent, notice->incarnation))
         return; /* a repetition */
-    suspicion->silent = notice->incarnation;
-    suspicion->due_ns = 0;
+    if (!notice->certain) { /* gw__member_suspicion_ended has a certain end */
+        suspicion->silent = notice->incarnation;
+        suspicion->due_ns = 0;
+    }
     gw__member_notify(m, &notification);
 }
 
