@@ -12,15 +12,11 @@ S=$((P * 4096 * (SEED % 5 + 1)))
 note P "$P"
 note S "$S"
 
-# wrote NAME: prints its formula in costs.txt.
-wrote() {
-    sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/costs.txt" | tail -n 1
-}
-
-# formula NAME OF: notes the value of the formula.
+# formula NAME OF: notes the value of the formula in costs.txt.
 formula() {
-    printf '    %-24s %s\n' "$2 =" "$(wrote "$2")"
-    compute "$1" "$(wrote "$2")"
+    wrote=$(formula_in costs.txt "$2")
+    printf '    %-24s %s\n' "$2 =" "$wrote"
+    compute "$1" "$wrote"
 }
 
 # counted OP ALGORITHM: counts the bytes and evaluates the formula.

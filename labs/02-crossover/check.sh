@@ -34,7 +34,7 @@ compared() {
 # value and one slightly above; BELOW and ABOVE are the names of these
 # measurements.
 crosses() {
-    wrote=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/sizes.txt" | tail -n 1)
+    wrote=$(formula_in sizes.txt "$1")
     compute "$1" "$wrote"
     printf '    %s = %s, which is %s bytes\n' "$1" "$wrote" "$(value "$1")"
     if awk -v n="$(value "$1")" 'BEGIN { exit !(n >= 9600 && n < 1e9) }'; then

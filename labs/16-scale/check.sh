@@ -29,7 +29,7 @@ formula() {
     S=$3
     note S "$S"
     note T "$4"
-    wrote=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/stops.txt" | tail -n 1)
+    wrote=$(formula_in stops.txt "$1")
     compute "$1" "$wrote"
     printf '%s of %s bytes, %s us per message, in %s us: %s = %s ranks\n' "$2" \
         "$S" "$A" "$4" "$wrote" "$(value "$1")"
@@ -89,8 +89,7 @@ first() {
             "$LAB_OUT/three")
     done
     slow=$(echo "$slow" | sed 's/recursive_//' | xargs)
-    wrote=$(sed -n "s/#.*//; s/^ *first_$1 *= *//p" "$LAB_DIR/stops.txt" |
-        tail -n 1 | xargs)
+    wrote=$(formula_in stops.txt "first_$1" | xargs)
     printf ' at %s ranks it is %s; your answer is %s\n' "$ranks" "$slow" "$wrote"
     if [ "$wrote" = "$slow" ]; then
         note "$1.right" 1

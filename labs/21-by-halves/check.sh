@@ -19,7 +19,7 @@ note N "$N"
 
 # formula NAME: evaluates its formula in costs.txt.
 formula() {
-    line=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/costs.txt" | tail -n 1)
+    line=$(formula_in costs.txt "$1")
     printf '    %-24s %s\n' "$1 =" "$line"
     compute "formula.$1" "$line"
 }

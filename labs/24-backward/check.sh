@@ -61,7 +61,7 @@ note H "$H"
 awk -v H="$H" -f "$LAB/model.awk" >"$LAB_OUT/model"
 # size NAME: its formula in caps.txt, in whole bytes.
 size() {
-    line=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/caps.txt" | tail -n 1)
+    line=$(formula_in caps.txt "$1")
     compute "chosen.$1" "$line"
     value "chosen.$1" | awk '{ printf "%.0f\n", $1 }'
 }

@@ -35,7 +35,7 @@ note fit.alpha "$(awk '{ print $1; exit }' "$LAB_OUT/fitted")"
 note fit.rate "$(awk '{ print $2; exit }' "$LAB_OUT/fitted")"
 report fit alpha rate
 
-line=$(sed -n 's/#.*//; s/^ *bucket *= *//p' "$LAB_DIR/bucket.txt" | tail -n 1)
+line=$(formula_in bucket.txt bucket)
 say "bucket.txt, $P ranks, $A us, $R bytes per us, and a share X = $X: bucket = $line"
 compute wanted "$line"
 bytes=$(awk -v bytes="$(value wanted)" -v unit="$((64 * P))" 'BEGIN {

@@ -28,7 +28,7 @@ find_lab() {
         name=${LAB##*/}
         case $word in
         "$name" | "${name%%-*}" | "${name#*-}")
-            number=$(number_of "$LAB")
+            number=${name%%-*}
             LAB_DIR=$work/$number
             record=$LAB_DIR/record
             return
@@ -41,10 +41,6 @@ find_lab() {
 # The folders of all labs in the order of the table in README.md.
 in_order() {
     sed -n 's/^| \[[0-9][0-9]\](\([^/]*\)\/README.md).*/\1/p' "$labs/README.md"
-}
-
-number_of() {
-    basename "$1" | cut -d - -f 1
 }
 
 # conf FOLDER KEY: an entry of its lab.conf.

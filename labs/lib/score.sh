@@ -34,8 +34,7 @@ rows() {
 # Prints each prediction with its measurement.
 gaps() {
     for LAB in $(in_order); do
-        LAB=$labs/$LAB
-        number=$(number_of "$LAB")
+        number=${LAB%%-*}
         scores=$1/$number/record/scores
         if [ -e "$scores" ]; then
             awk -v lab="$number" '{

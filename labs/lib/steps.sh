@@ -35,6 +35,8 @@
 #   allow_root_of_mpi            lets root start ranks, as in a container
 #   script NAME                  prints the learner's NAME.awk or NAME.py: the changed
 #                                one, or of two the newer
+#   formula_in FILE NAME         prints the formula of the last line NAME = FORMULA
+#                                in the learner's file; comments begin with #
 #   run_script NAME FILE VAR=VALUE...
 #                                runs it on the file, with these variables
 #   note NAME VALUE              notes a value, unless it is empty
@@ -200,6 +202,10 @@ script() {
     else
         echo "$LAB_DIR/$1.awk"
     fi
+}
+
+formula_in() {
+    sed -n "s/#.*//; /^ *$2 *= */{s///;h;}; \${x;p;}" "$LAB_DIR/$1"
 }
 
 run_script() {
