@@ -6,10 +6,8 @@
  * loop of the one that tests.
  */
 #include "pending.h"
+#include "wire/crowd.h"
 
-#include <gradwire/base.h>
-
-#include <sched.h>
 #include <time.h>
 
 enum { TURNS_FAST = 2000, NAP_NS = 50000 };
@@ -19,13 +17,16 @@ enum { TURNS_FAST = 2000, NAP_NS = 50000 };
 static bool turn(unsigned *turns, int *code)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
+    struct gw__crowd crowd = {0};
     if (!gw__mpi_is_pending())
         return false;
     *code = gw__mpi_progress();
     if (++*turns > TURNS_FAST)
         nanosleep(&nap, NULL);
     else
-        sched_yield();
+        gw__crowd_yield(&crowd);
+    if (gw__is_crowded(&crowd))
+        *turns = TURNS_FAST;
     return *code == MPI_SUCCESS;
 }
 

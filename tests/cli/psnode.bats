@@ -581,7 +581,7 @@ has_worked() { [ "$(items_of "$1" "$2")" -gt 0 ]; }
 
 @test "train --compare modes: all modes in one table" {
     psnode train drift -n 3 --compare modes --compute 5ms --times 3 \
-        --seconds 700ms -o json >c.json
+        --seconds 200ms -o json >c.json
     [[ $(json theory_kofn <c.json) =~ ^2(\.0)?$ ]]
     for mode in bsp ssp asp kofn; do
         rate=$(json rate_$mode <c.json)

@@ -6,6 +6,7 @@
 #ifndef GW__SHM_H
 #define GW__SHM_H
 
+#include "wire/crowd.h"
 #include "wire/memory.h"
 #include "wire/process_watch.h"
 #include "wire/windows.h"
@@ -93,6 +94,7 @@ struct gw__shm {
     /* waiting */
     unsigned spins, spin_limit, yields;
     unsigned haste; /* halves the two limits so often */
+    struct gw__crowd crowd;
     bool armed, is_fenced;
     uint32_t doorbell_seen;
     bool registered; /* see fence.h */

@@ -17,6 +17,8 @@
  * them its core. (A ring of 4 on 2 cores that computes 1 ms per op: 0.9 ms of
  * CPU per op, and 4.7 with constant limits.)
  *
+ * On a crowded machine (crowd.h) a wait begins with the sleep.
+ *
  * A peer that changes something we may wait for checks whether we are armed and
  * only then rings: store, fence, load on both sides (fence.h). So a ring cannot
  * be missed, and costs nothing while no rank sleeps.
@@ -111,6 +113,8 @@ bool gw__shm_relax(struct gw__wire *wire)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     unsigned most = YIELDS >> shm->haste;
+    if (gw__is_crowded(&shm->crowd))
+        return false;
     if (shm->spins < shm->spin_limit >> shm->haste) {
         if (++shm->spins % BURST)
             cpu_pause();
@@ -120,10 +124,8 @@ bool gw__shm_relax(struct gw__wire *wire)
     }
     if (shm->yields >= most)
         return false;
-    uint64_t before = gw_now_ns();
     shm->yields++;
-    sched_yield();
-    if (gw_now_ns() - before > LONG_YIELD_NS)
+    if (gw__crowd_yield(&shm->crowd) > LONG_YIELD_NS)
         shm->yields = most;
     return true;
 }
@@ -145,6 +147,7 @@ void gw__shm_wait(struct gw__wire *wire, uint64_t ns)
         futex_wait(&shm->segment->doorbell, shm->doorbell_seen,
                    gw__wire_nap_ns(wire, ns));
         shm->doorbell_seen = atomic_load(&shm->segment->doorbell);
+        gw__crowd_slept(&shm->crowd);
         if (gw_now_ns() - before > LONG_SLEEP_NS)
             hurry(shm);
         else

@@ -10,12 +10,10 @@
  * on the set if the last waits were short: a peer on another core often answers
  * sooner than a sleeper wakes. (Half a round trip of 8 bytes over tcp: 5.5 us,
  * and 25 if each wait sleeps. 4 ranks on 2 cores, all-reduce of 8 bytes: 50 us,
- * and 120 if the spin does not yield.)
+ * and 120 if the spin does not yield.) On a crowded machine (crowd.h) it sleeps.
  */
 #include "socket_wire.h"
 #include "wire/epoll_wait.h"
-
-#include <sched.h>
 
 /* While a change can be noticed only by the passing of time. */
 static const uint64_t unsettled_ns = 5 * 1000000U;
@@ -143,8 +141,8 @@ static bool spin(struct gw__socket *s, uint64_t now_ns, uint64_t deadline_ns)
     do {
         any = gw__socket_doze(s, 0) && any_change(s);
         if (!any)
-            sched_yield(); /* to a peer that shares this core */
-    } while (!any && gw_now_ns() < until_ns);
+            gw__crowd_yield(&s->crowd); /* to a peer that shares this core */
+    } while (!any && gw_now_ns() < until_ns && !gw__is_crowded(&s->crowd));
     return any;
 }
 
@@ -169,7 +167,9 @@ void gw__socket_wait(struct gw__wire *wire, uint64_t ns)
     uint64_t begin = gw_now_ns(), deadline = begin + gw__wire_nap_ns(wire, ns);
     if (any_change(s))
         return;
-    if (!spin(s, begin, deadline))
+    if (gw__is_crowded(&s->crowd) || !spin(s, begin, deadline)) {
         sleep_until(s, deadline);
+        gw__crowd_slept(&s->crowd);
+    }
     s->spin_ns = gw__epoll_next_spin(s->spin_ns, gw_now_ns() - begin);
 }

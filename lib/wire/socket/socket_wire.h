@@ -31,6 +31,7 @@
 #define GW__SOCKET_WIRE_H
 
 #include "socket_frame.h"
+#include "wire/crowd.h"
 #include "wire/process_watch.h"
 #include "wire/wire.h"
 
@@ -166,6 +167,7 @@ struct gw__socket {
     bool over;       /* aborted, here or by a peer: the lanes are closed */
     bool wants_sent; /* the user waits for slices to be sent */
     uint64_t spin_ns;
+    struct gw__crowd crowd;
     int epoll_fd; /* an epoll set of all descriptors of this wire */
 };
 
