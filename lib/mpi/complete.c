@@ -18,13 +18,14 @@ static bool turn(unsigned *turns, int *code)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
     struct gw__crowd crowd = {0};
+    int ranks = 1;
     if (!gw__mpi_is_pending())
         return false;
     *code = gw__mpi_progress();
     if (++*turns > TURNS_FAST)
         nanosleep(&nap, NULL);
-    else
-        gw__crowd_yield(&crowd);
+    else if (PMPI_Comm_size(MPI_COMM_WORLD, &ranks) == MPI_SUCCESS)
+        gw__crowd_yield(&crowd, (unsigned)ranks);
     if (gw__is_crowded(&crowd))
         *turns = TURNS_FAST;
     return *code == MPI_SUCCESS;

@@ -3,16 +3,13 @@
  * Yielding the core to a peer, unless the machine is crowded. Whoever yields to
  * a foreign process gets the core back after a whole time slice; a sleeper that
  * is woken comes before that process. So after a yield that was as long as a
- * slice, the next waits begin with their sleep. (10,180 steps of a ring of 4
- * beside 2 busy loops per core, shm and tcp: 3.3 and 2.5 s, and 31 and 35 if
- * each wait yields.)
+ * slice, while more threads than our peers are runnable, the next waits begin
+ * with their sleep. (10,180 steps of a ring of 4 beside 2 busy loops per core,
+ * shm and tcp: 3.3 and 2.5 s, and 31 and 35 if each wait yields.)
  */
 #ifndef GW__WIRE_CROWD_H
 #define GW__WIRE_CROWD_H
 
-#include "gradwire/base.h"
-
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,17 +17,12 @@ struct gw__crowd {
     unsigned waits; /* to come, that begin with their sleep */
 };
 
-/* Returns the nanoseconds until this thread had the core again. */
-static inline uint64_t gw__crowd_yield(struct gw__crowd *crowd)
-{
-    enum { SLICE_NS = 1000000, WAITS = 1024 };
-    uint64_t before_ns = gw_now_ns();
-    sched_yield();
-    uint64_t took_ns = gw_now_ns() - before_ns;
-    if (took_ns > SLICE_NS)
-        crowd->waits = WAITS;
-    return took_ns;
-}
+/* The runnable threads of this machine, this one included; 0: unknown. */
+unsigned gw__runnable_threads(void);
+
+/* Of `peers` threads, this one included, that may take turns on this core.
+ * Returns the nanoseconds until this thread had the core again. */
+uint64_t gw__crowd_yield(struct gw__crowd *crowd, unsigned peers);
 
 /* True: sleep. */
 static inline bool gw__is_crowded(const struct gw__crowd *crowd)

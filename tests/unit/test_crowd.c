@@ -5,6 +5,7 @@
 #include "wire/crowd.h"
 
 #include <check.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@ START_TEST(a_core_that_others_want_is_crowded_for_a_while)
             ;
     ck_assert_int_gt(busy, 0);
     for (unsigned i = 0; i < 10000 && !gw__is_crowded(&crowd); i++)
-        gw__crowd_yield(&crowd);
+        gw__crowd_yield(&crowd, 1);
     kill(busy, SIGKILL);
     waitpid(busy, NULL, 0);
     ck_assert(gw__is_crowded(&crowd));

@@ -120,7 +120,6 @@ void gw__messenger_close(struct gw__messenger **opened)
     *opened = NULL;
     for (unsigned node = 0; node < GW__MESSENGER_NODES; node++)
         gw__messenger_held_forget(messenger, node);
-    gw__messenger_spin_fini(&messenger->spin);
     messenger->ops->close(messenger);
 }
 

@@ -55,7 +55,6 @@ struct gw__messenger_held {
 
 struct gw__messenger_spin {
     unsigned cores;
-    int load_fd; /* /proc/loadavg, or -1 */
     bool pays;
     uint64_t checked_ns, not_before_ns, penalty_ns;
 };
@@ -162,7 +161,6 @@ void gw__messenger_held_forget(struct gw__messenger *messenger, unsigned node);
 /* ---- messenger_spin.c ---- */
 
 void gw__messenger_spin_init(struct gw__messenger_spin *spin);
-void gw__messenger_spin_fini(struct gw__messenger_spin *spin);
 /* Spins while it pays. True: the transport is ready, or a wake has come. */
 bool gw__messenger_spin(struct gw__messenger *messenger, uint64_t deadline_ns);
 

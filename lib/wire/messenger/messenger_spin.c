@@ -4,17 +4,14 @@
  * microseconds, so polling is better for an answer that is about to come, but
  * only on a core that no other thread wants. There are two signs:
  *
- *   /proc/loadavg      the number of runnable threads; read now and then
+ *   runnable threads   not more than cores; looked at now and then
  *   sched_yield        if it takes long, another thread has had our core: no
  *                      spinning for a while then, twice as long each time
  */
 #include "messenger_parts.h"
+#include "wire/crowd.h"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { BURST = 64 };
 
@@ -26,33 +23,9 @@ static const uint64_t most_penalty_ns = 1000 * 1000000U;
 void gw__messenger_spin_init(struct gw__messenger_spin *spin)
 {
     cpu_set_t allowed;
-    *spin = (struct gw__messenger_spin){.cores = 1, .load_fd = -1};
+    *spin = (struct gw__messenger_spin){.cores = 1};
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
         spin->cores = (unsigned)CPU_COUNT(&allowed);
-    if (spin->cores > 1)
-        spin->load_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-}
-
-void gw__messenger_spin_fini(struct gw__messenger_spin *spin)
-{
-    if (spin->load_fd >= 0)
-        close(spin->load_fd);
-    spin->load_fd = -1;
-}
-
-/* The fourth field is "runnable/all", this thread included. */
-static bool a_core_each(const struct gw__messenger_spin *spin)
-{
-    char text[128];
-    ssize_t length =
-        spin->load_fd < 0 ? -1 : pread(spin->load_fd, text, sizeof text - 1, 0);
-    if (length <= 0)
-        return true;
-    text[length] = 0;
-    const char *slash = strchr(text, '/');
-    while (slash && slash > text && slash[-1] != ' ')
-        slash--;
-    return !slash || strtoul(slash, NULL, 10) <= spin->cores;
 }
 
 static bool pays(struct gw__messenger_spin *spin, uint64_t now_ns)
@@ -61,7 +34,7 @@ static bool pays(struct gw__messenger_spin *spin, uint64_t now_ns)
         return false;
     if (now_ns - spin->checked_ns > load_check_ns) {
         spin->checked_ns = now_ns;
-        spin->pays = a_core_each(spin);
+        spin->pays = gw__runnable_threads() <= spin->cores;
     }
     return spin->pays;
 }

@@ -125,7 +125,7 @@ bool gw__shm_relax(struct gw__wire *wire)
     if (shm->yields >= most)
         return false;
     shm->yields++;
-    if (gw__crowd_yield(&shm->crowd) > LONG_YIELD_NS)
+    if (gw__crowd_yield(&shm->crowd, wire->size) > LONG_YIELD_NS)
         shm->yields = most;
     return true;
 }

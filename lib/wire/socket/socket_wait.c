@@ -141,7 +141,7 @@ static bool spin(struct gw__socket *s, uint64_t now_ns, uint64_t deadline_ns)
     do {
         any = gw__socket_doze(s, 0) && any_change(s);
         if (!any)
-            gw__crowd_yield(&s->crowd); /* to a peer that shares this core */
+            gw__crowd_yield(&s->crowd, s->wire.size);
     } while (!any && gw_now_ns() < until_ns && !gw__is_crowded(&s->crowd));
     return any;
 }
