@@ -65,12 +65,18 @@ struct gw__messenger_zmq_message {
 
 enum gw__arrival { GW__ARRIVAL_NONE, GW__ARRIVAL_REFUSED, GW__ARRIVAL_MESSAGE };
 
+/* The newest connection of an incarnation of a peer, by received messages. */
+struct gw__newest_session {
+    uint64_t high, low;
+    uint32_t session;
+};
+
 struct gw__messenger_zmq_peer {
     void *dealer;          /* NULL: not known */
     uint32_t session;      /* of the dealer */
     uint64_t sequence;     /* of the next message in it */
-    uint32_t session_seen; /* of received messages, in the incarnation seen_* */
-    uint64_t seen_high, seen_low;
+    struct gw__newest_session newest; /* of the incarnation known now or last */
+    struct gw__newest_session newest_early; /* of one that is not known yet */
     unsigned waiting, borrowed;
     size_t copied_bytes;
     bool was_known; /* but is not known now, in the incarnation former_* */

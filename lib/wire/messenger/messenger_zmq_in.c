@@ -205,10 +205,24 @@ static struct gw__messenger_message *pop_early(struct gw__messenger_zmq *zmq)
     return NULL;
 }
 
+/* What is known of an incarnation that was early holds from now on. */
+static void remember_early(struct gw__messenger_zmq_peer *peer,
+                           const struct gw__messenger_peer *known)
+{
+    const struct gw__newest_session *early = &peer->newest_early;
+    bool was_early = early->high == known->incarnation_high &&
+                     early->low == known->incarnation_low;
+    bool was_known = peer->newest.high == known->incarnation_high &&
+                     peer->newest.low == known->incarnation_low;
+    if (was_early && (!was_known || peer->newest.session < early->session))
+        peer->newest = *early;
+}
+
 void gw__messenger_zmq_welcome(struct gw__messenger_zmq *zmq, unsigned node)
 {
     const struct gw__messenger_peer *peer = &zmq->messenger.peers[node];
     struct gw__messenger_message **at = &zmq->early;
+    remember_early(&zmq->peers[node], peer);
     while (*at) {
         const struct gw__message_in *message = &(*at)->in;
         if (message->from == node &&
@@ -229,19 +243,18 @@ void gw__messenger_zmq_drop_early(struct gw__messenger_zmq *zmq)
 
 /* ---- taking ---- */
 
-/* Is it of the newest connection of its sender? */
-static bool is_newest(struct gw__messenger_zmq *zmq,
+/* Is it of the newest connection of its sender? Late messages of incarnations
+ * before the known one must not be remembered in its place. */
+static bool is_newest(struct gw__newest_session *newest,
                       const struct gw__messenger_zmq_message *message)
 {
     const struct gw__message_in *in = &message->base.in;
-    struct gw__messenger_zmq_peer *peer = &zmq->peers[in->from];
-    bool seen = peer->seen_high == in->incarnation_high &&
-                peer->seen_low == in->incarnation_low;
-    if (seen && message->session < peer->session_seen)
+    bool same = newest->high == in->incarnation_high &&
+                newest->low == in->incarnation_low;
+    if (same && message->session < newest->session)
         return false;
-    peer->seen_high = in->incarnation_high;
-    peer->seen_low = in->incarnation_low;
-    peer->session_seen = message->session;
+    *newest = (struct gw__newest_session){
+        in->incarnation_high, in->incarnation_low, message->session};
     return true;
 }
 
@@ -251,10 +264,12 @@ admit_message(struct gw__messenger_zmq *zmq,
               struct gw__messenger_zmq_message *message)
 {
     const struct gw__message_in *in = &message->base.in;
-    bool newest = is_newest(zmq, message);
-    if (newest && is_known(zmq, in))
+    struct gw__messenger_zmq_peer *peer = &zmq->peers[in->from];
+    bool known = is_known(zmq, in);
+    if (known && is_newest(&peer->newest, message))
         return &message->base;
-    if (newest && !is_former(zmq, in))
+    if (!known && !is_former(zmq, in) &&
+        is_newest(&peer->newest_early, message))
         keep_early(zmq, &message->base);
     else
         gw__messenger_zmq_drop(zmq, &message->base);
