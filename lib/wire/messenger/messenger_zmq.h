@@ -72,9 +72,9 @@ struct gw__newest_session {
 };
 
 struct gw__messenger_zmq_peer {
-    void *dealer;          /* NULL: not known */
-    uint32_t session;      /* of the dealer */
-    uint64_t sequence;     /* of the next message in it */
+    void *dealer;                     /* NULL: not known */
+    uint32_t session;                 /* of the dealer */
+    uint64_t sequence;                /* of the next message in it */
     struct gw__newest_session newest; /* of the incarnation known now or last */
     struct gw__newest_session newest_early; /* of one that is not known yet */
     unsigned waiting, borrowed;
