@@ -9,9 +9,8 @@ questions() {
 }
 
 # answer TEXT UNIT: prints the value of the text, or its mistake. The unit may
-# follow, also in the singular: "1 message".
+# follow, also in the singular: "1 message". The file parameters has the names.
 answer() {
-    parameters >"$record/parameters"
     bare=${1%"$2"}
     case $2 in
     ????*s) bare=${bare%"${2%s}"} ;;
@@ -66,10 +65,14 @@ predict() {
     elif [ $# != 0 ]; then
         fail 64 "predict: unknown argument \"$1\"; the only option is -y ID=VALUE..."
     fi
+    ids=" $(cut -f 1 "$record/questions" | tr '\n' ' ')"
     for pair; do
-        cut -f 1 "$record/questions" | grep -qxF "${pair%%=*}" ||
-            fail 64 "lab $number has no question \"${pair%%=*}\""
+        case $ids in
+        *" ${pair%%=*} "*) ;;
+        *) fail 64 "lab $number has no question \"${pair%%=*}\"" ;;
+        esac
     done
+    parameters >"$record/parameters"
     [ -n "$yes" ] || print_parameters
     : >"$record/predictions.new"
     exec 3<&0
