@@ -24,8 +24,10 @@
 #include <string.h>
 
 enum { TURN_MESSAGES = 64 };
-#define IDLE_NS  UINT64_C(20000000)
-#define LEAVE_NS UINT64_C(5000000000)
+#define IDLE_NS UINT64_C(20000000)
+/* Less than gw_ps_server_leave waits. On a busy machine, while the controllers
+ * elect a leader, 5 s were not enough. */
+#define LEAVE_NS UINT64_C(20000000000)
 
 /* ---- callbacks of the state machine ---- */
 
