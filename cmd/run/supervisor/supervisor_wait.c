@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define CHANGE_NS UINT64_C(2000000000)
-#define LEADER_NS UINT64_C(5000000000) /* an election takes less than one */
+#define GONE_NS   UINT64_C(10000000000) /* a leave finishes its op first */
+#define LEADER_NS UINT64_C(5000000000)  /* an election takes less than one */
 
 /* ---- remembering ---- */
 
@@ -67,16 +68,23 @@ void later_lead(const struct request *request)
     add_later(request, &later);
 }
 
+/* Without a majority of controllers nobody is removed from the view. */
+static uint64_t change_ns(const struct run *run, enum later_kind kind)
+{
+    bool may_go = 2 * controllers_alive(run) > controllers_all(run);
+    return kind == LATER_GONE && may_go ? GONE_NS : CHANGE_NS;
+}
+
 void later_change(const struct request *request, enum later_kind kind,
                   struct child *child, const char *done)
 {
     uint64_t now = gw_now_ns(), timeout_ns = request_timeout_ns(request);
-    bool hurries = timeout_ns > 0 && timeout_ns < CHANGE_NS;
+    uint64_t most_ns = change_ns(request->run, kind);
+    bool hurries = timeout_ns > 0 && timeout_ns < most_ns;
     struct later later = {.kind = kind,
                           .requester = request->requester,
                           .began_ns = now,
-                          .deadline_ns =
-                              now + (hurries ? timeout_ns : CHANGE_NS),
+                          .deadline_ns = now + (hurries ? timeout_ns : most_ns),
                           .child = child};
     snprintf(later.text, sizeof later.text, "%s", done);
     add_later(request, &later);
