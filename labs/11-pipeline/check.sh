@@ -27,8 +27,9 @@ if [ "$(value order.status)" = 0 ]; then
     compute order.held "$held"
     say "The same with real processes. The fastest of three steps counts, because" \
         "the machine may be busy:"
+    # Long passes: on a busy machine a stage may wait for a CPU after each of them.
     measure_by stage real pipebench run "$LAB_DIR/order.pipe" --steps 3 \
-        --work "sleep:$((5 * FWD))ms,$((5 * BWD))ms"
+        --work "sleep:$((15 * FWD))ms,$((15 * BWD))ms"
     report real all.time_least_us all.time_predicted_us all.peak_activations
 fi
 
