@@ -108,6 +108,12 @@ control() {
 
 # ---- a damaged log ----
 
+# Ends the last process, which holds its port until then.
+kill_last() {
+    kill -KILL "${pids[-1]}"
+    wait "${pids[-1]}" || true
+}
+
 # A log with some entries, of a killed controller.
 make_log() {
     find_port
@@ -144,13 +150,13 @@ refused() {
     cp -r intact c0
     control whole
     [ ! -s whole.err ]
-    kill -KILL "${pids[-1]}"
+    kill_last
     printf '\x7f' | dd of="$(find c0 -name '*2-*')" bs=1 seek=300 conv=notrunc status=none
     refused "its checksum is wrong"
     control short --accept-loss
     grep 'this loss is accepted' short.err
     [ -d c0/lost ]
-    kill -KILL "${pids[-1]}"
+    kill_last
     control again
     [ ! -s again.err ]
 }
