@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Yielding the core to a peer, unless the machine is crowded. Whoever yields to
- * a foreign process gets the core back after a whole time slice; a sleeper that
- * is woken comes before that process. So after a yield that was as long as a
- * slice, while more threads than our peers are runnable, the next waits begin
+ * Yielding the core to a peer, unless the machine is crowded. A rank that yields
+ * to a process of other work gets the core back after a whole time slice. A rank
+ * that sleeps and is woken runs before that process. So after a yield as long as
+ * a slice, while more threads than our peers are runnable, the next waits begin
  * with their sleep. (10,180 steps of a ring of 4 beside 2 busy loops per core,
  * shm and tcp: 3.3 and 2.5 s, and 31 and 35 if each wait yields.)
  */
@@ -20,8 +20,8 @@ struct gw__crowd {
 /* The runnable threads of this machine, this one included; 0: unknown. */
 unsigned gw__runnable_threads(void);
 
-/* Of `peers` threads, this one included, that may take turns on this core.
- * Returns the nanoseconds until this thread had the core again. */
+/* Yields the core to one of `peers` threads, this one included. Returns the
+ * nanoseconds until this thread had the core again. */
 uint64_t gw__crowd_yield(struct gw__crowd *crowd, unsigned peers);
 
 /* True: sleep. */

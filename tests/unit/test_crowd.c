@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Yielding on a core that a foreign process wants too.
+ * Yielding on a core that another process wants, too.
  */
 #include "wire/crowd.h"
 

@@ -68,7 +68,7 @@ void later_lead(const struct request *request)
     add_later(request, &later);
 }
 
-/* Without a majority of controllers nobody is removed from the view. */
+/* Without a majority of controllers the view cannot change. */
 static uint64_t change_ns(const struct run *run, enum later_kind kind)
 {
     bool may_go = 2 * controllers_alive(run) > controllers_all(run);

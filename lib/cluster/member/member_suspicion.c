@@ -203,9 +203,11 @@ static void suspect(struct gw__member_core *m, const struct gw__notice *notice)
                                             .certain = notice->certain,
                                             .silence_ns = notice->silence_ns};
     struct gw__member_suspicion *suspicion = suspicion_of(m, notice->node);
-    if (notice->certain ? suspicion->ended == notice->incarnation.low
-                        : gw__id_equal(suspicion->silent, notice->incarnation))
-        return;             /* a repetition */
+    bool repeated = notice->certain
+                        ? suspicion->ended == notice->incarnation.low
+                        : gw__id_equal(suspicion->silent, notice->incarnation);
+    if (repeated)
+        return;
     if (!notice->certain) { /* gw__member_suspicion_ended has a certain end */
         suspicion->silent = notice->incarnation;
         suspicion->due_ns = 0;

@@ -205,16 +205,20 @@ static struct gw__messenger_message *pop_early(struct gw__messenger_zmq *zmq)
     return NULL;
 }
 
-/* What is known of an incarnation that was early holds from now on. */
+static bool is_of(const struct gw__newest_session *newest, uint64_t high,
+                  uint64_t low)
+{
+    return newest->high == high && newest->low == low;
+}
+
+/* The newest connection from the time before the peer was known. */
 static void remember_early(struct gw__messenger_zmq_peer *peer,
                            const struct gw__messenger_peer *known)
 {
+    uint64_t high = known->incarnation_high, low = known->incarnation_low;
     const struct gw__newest_session *early = &peer->newest_early;
-    bool was_early = early->high == known->incarnation_high &&
-                     early->low == known->incarnation_low;
-    bool was_known = peer->newest.high == known->incarnation_high &&
-                     peer->newest.low == known->incarnation_low;
-    if (was_early && (!was_known || peer->newest.session < early->session))
+    if (is_of(early, high, low) && (!is_of(&peer->newest, high, low) ||
+                                    peer->newest.session < early->session))
         peer->newest = *early;
 }
 
@@ -249,9 +253,8 @@ static bool is_newest(struct gw__newest_session *newest,
                       const struct gw__messenger_zmq_message *message)
 {
     const struct gw__message_in *in = &message->base.in;
-    bool same = newest->high == in->incarnation_high &&
-                newest->low == in->incarnation_low;
-    if (same && message->session < newest->session)
+    if (is_of(newest, in->incarnation_high, in->incarnation_low) &&
+        message->session < newest->session)
         return false;
     *newest = (struct gw__newest_session){
         in->incarnation_high, in->incarnation_low, message->session};
