@@ -172,7 +172,7 @@ $(B)/pskills_scale: $(PSKILLS_SCALE_OBJ) $(LIB_A) $(B)/link.stamp
 	$(link) $(LIB_LIBS)
 
 # Deaths at every failpoint: tests/fault/failpoints.sh.
-RING_MEMBERS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/unit/ring_members*.c)))
+RING_MEMBERS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/unit/ring_members*.c) tests/unit/log_folder.c))
 $(B)/tests/fault/failpoints.o: CPPFLAGS += -Itests/unit
 $(B)/failpoints: $(B)/tests/fault/failpoints.o $(RING_MEMBERS_OBJ) $(LIB_A) $(B)/link.stamp
 	$(link) $(UNIT_LIBS) $(TOOL_LIBS)

@@ -5,7 +5,6 @@
 #include "logs.h"
 
 #include <arpa/inet.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +35,7 @@ void logs_free_address(char address[32])
 void logs_begin(struct logs *logs, unsigned count)
 {
     memset(logs, 0, sizeof *logs);
-    snprintf(logs->directory, sizeof logs->directory, "/tmp/gw-logs-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(logs->directory));
+    log_folder_make(logs->directory);
     logs->count = count;
     for (unsigned i = 0; i < count; i++) {
         logs_free_address(logs->addresses[i]);
@@ -65,21 +63,13 @@ void logs_set_links(struct logs *logs, struct gw_link_profile profile)
             gw__link_profiles_set(logs->profiles[to], from, &profile);
 }
 
-static int remove_one(const char *path, const struct stat *status, int type,
-                      struct FTW *ftw)
-{
-    (void)status, (void)type, (void)ftw;
-    return remove(path);
-}
-
 void logs_end(struct logs *logs)
 {
     for (unsigned i = 0; i < logs->count; i++)
         logs_close(logs, i);
     for (unsigned i = 0; i < logs->count; i++)
         gw__link_profiles_destroy(&logs->profiles[i]);
-    ck_assert_int_eq(nftw(logs->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS),
-                     0);
+    log_folder_remove(logs->directory);
 }
 
 void logs_path(const struct logs *logs, unsigned i, char path[128])

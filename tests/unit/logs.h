@@ -7,6 +7,7 @@
 #define TESTS_LOGS_H
 
 #include "key_file.h"
+#include "log_folder.h"
 
 #include <cluster/raft/raft_log.h>
 #include <wire/emulation/link_profiles.h>
@@ -33,7 +34,7 @@ struct one_log {
 };
 
 struct logs {
-    char directory[64];
+    char directory[LOG_FOLDER_PATH];
     unsigned count;
     bool secured; /* links are encrypted with this key: */
     struct key_file key;

@@ -9,7 +9,6 @@
 #include <ring/ring_parts.h>
 #include <wire/address.h>
 
-#include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -105,20 +104,6 @@ static void start_supervisor(struct ring_members *members)
 
 /* ---- starting and stopping ---- */
 
-/* For the controller's log: in memory if possible, since a busy disk may block
- * it for seconds. */
-static void make_directory(struct ring_members *members)
-{
-    static const char *const roots[] = {"/dev/shm", "/tmp"};
-    bool made = false;
-    for (unsigned i = 0; i < 2 && !made; i++) {
-        snprintf(members->directory, sizeof members->directory,
-                 "%s/gw-members-XXXXXX", roots[i]);
-        made = mkdtemp(members->directory);
-    }
-    ck_assert(made);
-}
-
 void ring_members_start(struct ring_members *members,
                         const struct members_plan *plan)
 {
@@ -136,7 +121,7 @@ void ring_members_start(struct ring_members *members,
         if (members->pids[i] == 0)
             member_main(members, i);
     }
-    make_directory(members);
+    log_folder_make(members->directory);
     start_controller(members);
     start_supervisor(members);
     for (unsigned i = 0; i < plan->members; i++)
@@ -152,13 +137,6 @@ void members_let_join(struct ring_members *members, unsigned number)
     atomic_store(&member_process(members, number)->go, true);
 }
 
-static int remove_one(const char *path, const struct stat *stat, int type,
-                      struct FTW *ftw)
-{
-    (void)stat, (void)type, (void)ftw;
-    return remove(path);
-}
-
 void members_stop(struct ring_members *members)
 {
     gw__session_fini(&members->supervisor);
@@ -168,7 +146,7 @@ void members_stop(struct ring_members *members)
             kill(members->pids[i], SIGKILL);
             waitpid(members->pids[i], NULL, 0);
         }
-    nftw(members->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    log_folder_remove(members->directory);
     munmap(members->shared, sizeof *members->shared);
 }
 

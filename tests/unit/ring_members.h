@@ -13,6 +13,8 @@
 #ifndef TESTS_RING_MEMBERS_H
 #define TESTS_RING_MEMBERS_H
 
+#include "log_folder.h"
+
 #include <cluster/controller/controller.h>
 #include <cluster/session/session.h>
 #include <gradwire/ring.h>
@@ -102,7 +104,7 @@ struct ring_members {
     uint64_t seed; /* of the test, for its messages; 0: none */
     struct members_shared *shared;
     pid_t pids[MEMBERS_PROCESSES];
-    char directory[64];
+    char directory[LOG_FOLDER_PATH];
     struct gw__controller *controller;
     struct gw__session supervisor;
     /* Under the supervisor's lock: the newest ring epoch, and its arrival
