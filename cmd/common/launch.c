@@ -10,7 +10,7 @@
  *        |                                report, then SIGKILL
  *        |------(Ctrl-C, SIGTERM)-------> stopping: SIGTERM to all, 500 ms,
  *        |                                then SIGKILL; Ctrl-C again: at once
- *        |------(all gave a result)-----> leaving: 10 s to exit
+ *        |------(all gave a result)-----> leaving: 60 s to exit
  *        '------(a rank is silent)------> it is killed; 200 ms for the others
  *
  * In each state the end is the same: every child has been waited for. SIGINT,
@@ -25,6 +25,8 @@
 #include "command.h"
 #include "launched.h"
 
+#include <wire/process_inspect.h>
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +38,7 @@ enum {
     SILENT_MS = 200, /* the silence itself has already taken long */
     STOPPING_MS = 500,
     DRAINING_MS = 10000, /* under an engine, which has its own limit */
-    LEAVING_MS = 10000,  /* freeing much memory on a busy machine is slow */
+    LEAVING_MS = 60000,  /* freeing much memory on a busy machine is slow */
     POLL_INTERVAL_MS = 10
 };
 
@@ -76,17 +78,28 @@ static void signal_child(struct supervisor *s, unsigned rank, int signal)
     kill(s->launch->program ? -pid : pid, signal);
 }
 
+/* The state tells a rank that hangs from one that waits for a CPU. */
+static void note_killed(struct ending *ending, bool here)
+{
+    unsigned long long start;
+    ending->killed = true;
+    if (!here ||
+        !gw__process_watch_stat((uint32_t)ending->pid, &ending->state, &start))
+        ending->state = 0;
+}
+
 static void signal_all(struct supervisor *s, int signal)
 {
     for (unsigned i = 0; i < s->launch->ranks; i++) {
         const struct child *child = &s->children[i];
         if (child->ended || child->kind == CHILD_NONE)
             continue;
+        if (signal == SIGKILL)
+            note_killed(&s->endings[i], child->kind == CHILD_HERE);
         if (child->kind == CHILD_HERE)
             signal_child(s, i, signal);
         if (signal != SIGKILL)
             continue;
-        s->endings[i].killed = true;
         if (child->kind == CHILD_FAR && child->fd >= 0)
             hang_up(s, i);
         if (child->kind == CHILD_FAR)

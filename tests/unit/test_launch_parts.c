@@ -252,6 +252,11 @@ START_TEST(one_that_never_leaves_is_named)
     struct ending endings[] = {ended_normally(), shot()};
     expect(endings, 2, GW_EINTERNAL,
            "rank 1 (pid 100) did not finish: internal error");
+    endings[1].reported = true;
+    endings[1].state = 'D';
+    expect(endings, 2, GW_EINTERNAL,
+           "rank 1 (pid 100) did not finish after its result (it was waiting "
+           "in the kernel): internal error");
 }
 END_TEST
 

@@ -135,6 +135,7 @@ struct ending {
     int status;         /* of waitpid */
     bool reported;      /* it gave a result before it ended */
     bool killed;        /* the supervisor killed it */
+    char state;         /* of proc(5), as it was killed; 0: unknown */
     unsigned silent_ms; /* the silence for which it was killed; else 0 */
     bool program;       /* it was a program, which gives no result */
     uint64_t turn;      /* 1 for the first rank that ended, and so on */

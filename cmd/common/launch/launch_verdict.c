@@ -108,6 +108,23 @@ static enum gw_err report_death(const struct ending *endings, unsigned ranks,
                    endings[witness].result.text);
 }
 
+static const char *state_words(char state)
+{
+    switch (state) {
+    case 'R':
+        return " (it was running, or waiting for a CPU)";
+    case 'D':
+        return " (it was waiting in the kernel)";
+    case 'T':
+    case 't':
+        return " (it was stopped)";
+    case 0:
+        return "";
+    default:
+        return " (it was asleep)";
+    }
+}
+
 enum gw_err verdict_of(const struct ending *endings, unsigned ranks,
                        const char *name, struct gw_error *why)
 {
@@ -124,8 +141,10 @@ enum gw_err verdict_of(const struct ending *endings, unsigned ranks,
                        endings[rank].result.text);
     for (unsigned i = 0; i < ranks; i++)
         if (endings[i].killed)
-            return gw_fail(why, GW_EINTERNAL, "%s (pid %d) did not finish",
+            return gw_fail(why, GW_EINTERNAL, "%s (pid %d) did not finish%s%s",
                            rank_called(endings, name, i, called),
-                           (int)endings[i].pid);
+                           (int)endings[i].pid,
+                           endings[i].reported ? " after its result" : "",
+                           state_words(endings[i].state));
     return GW_OK;
 }
