@@ -390,11 +390,20 @@ static enum gw_err end_output(struct sim_run *run, const struct gw_error *error,
                          run->field_count, error, interrupted != 0, why);
 }
 
+static int run_scale(void)
+{
+    struct gw_error why = {0};
+    seeds_keep_memory();
+    return sim_scale(request.nodes, &why) ? complain(&why) : 0;
+}
+
 static int run_sim(int operand_count, char **operands)
 {
+    (void)operand_count;
+    if (strcmp(operands[0], "scale") == 0)
+        return run_scale();
     struct sim_run *run = calloc(1, sizeof *run);
     struct gw_error why = {0}, late;
-    (void)operand_count;
     if (!run)
         return complain_with(GW_ENOMEM, "a simulation");
     seeds_keep_memory();
@@ -422,7 +431,7 @@ static const struct option_group groups[] = {
 
 const struct command command_sim = {
     .name = "sim",
-    .operands = "ring|servers",
+    .operands = "ring|servers|scale",
     .help = "simulate a cluster in virtual time, on an unreliable network, "
             "with faults",
     .examples =
@@ -431,7 +440,8 @@ const struct command command_sim = {
         "ringctl sim ring -n 4 --faults 'at 100ms crash 2' --events a.jsonl\n"
         "ringctl sim ring --seeds 1..2000 --without epoch-check\n"
         "ringctl sim servers --seeds 1..200 --ack primary --keep-going\n"
-        "ringctl sim servers --faults 'at 300ms crash s0' --events a.jsonl\n",
+        "ringctl sim servers --faults 'at 300ms crash s0' --events a.jsonl\n"
+        "ringctl sim scale -n 512\n",
     .options = options,
     .groups = groups,
     .operands_min = 1,
