@@ -38,7 +38,7 @@ static const struct option_spec options[] = {
      "ring, 2 workers.",
      NULL},
     {"servers", 's', OPTION_COUNT, &request.servers, "S",
-     "Parameter servers, 1 to 6. Default: 3.", NULL},
+     "Parameter servers, 1 to 128. Default: 3.", NULL},
     {"replicas", 0, OPTION_COUNT, &request.replicas, "R",
      "Replicas per slot. Default: 3, or the number of servers if it is "
      "smaller.",
