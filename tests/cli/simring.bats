@@ -177,7 +177,7 @@ scale() {
     done
 }
 
-@test "sim scale: a size that is no ring is refused, and the figures are drawn" {
+@test "sim scale: invalid sizes are refused, and the figures are drawn" {
     run -64 --separate-stderr "$R" sim scale -n 513
     [[ $stderr = *"rings of 8 to 512 members"* ]]
     run -64 --separate-stderr "$R" sim scale -n 7

@@ -221,36 +221,6 @@ START_TEST(who_has_ended_is_suspected_at_once)
 }
 END_TEST
 
-/* In a ring of more than GW__GATHER_ABOVE members. */
-START_TEST(members_of_a_large_ring_that_end_together_are_one_request)
-{
-    struct gw__command c;
-    unsigned nodes[GW__GATHER_ABOVE + 2];
-    hand_in_ring();
-    for (unsigned i = 0; i < GW__GATHER_ABOVE + 2; i++)
-        nodes[i] = i;
-    hand_ring_is(2, GW__GATHER_ABOVE + 2, nodes);
-    hand_send_update();
-    hand_clear();
-    hand_input(GW__DIED, LEFT, NULL, 0);
-    hand_input(GW__DIED, RIGHT, NULL, 0);
-    ck_assert(!hand_request(GW__CMD_SUSPECT, &c));
-    hand_pass(2);
-    ck_assert(hand_request(GW__CMD_SUSPECT, &c));
-    ck_assert(c.suspect.certain);
-    ck_assert_uint_eq(c.suspect.more_count, 1);
-    ck_assert_uint_eq(c.suspect.suspected.node + c.suspect.more[0].node,
-                      LEFT + RIGHT);
-    hand_answer(&c, GW_OK, "2 nodes are declared dead");
-    hand_clear();
-    hand_pass(100);
-    ck_assert(!hand_request(GW__CMD_SUSPECT, &c));
-    hand_pass(150); /* until the view shows it */
-    ck_assert(hand_request(GW__CMD_SUSPECT, &c));
-    ck_assert_uint_eq(c.suspect.more_count, 1);
-}
-END_TEST
-
 /* Otherwise the ring would hang forever. */
 START_TEST(a_connection_lost_without_an_update_is_an_end)
 {
@@ -456,8 +426,6 @@ Suite *suite_member_want(void)
     tcase_add_test(t, an_observer_suspects_who_has_ended_once_in_the_view);
     tcase_add_test(t, who_is_seen_alive_survives_a_lost_connection);
     tcase_add_test(t, who_has_ended_is_suspected_at_once);
-    tcase_add_test(t,
-                   members_of_a_large_ring_that_end_together_are_one_request);
     tcase_add_test(t, a_connection_lost_without_an_update_is_an_end);
     tcase_add_test(t, who_cannot_be_seen_is_suspected_without_heartbeats);
     tcase_add_test(t, a_report_goes_before_accusations);

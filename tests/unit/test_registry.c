@@ -214,7 +214,7 @@ START_TEST(accusations_lapse)
 }
 END_TEST
 
-/* Those that are no member any more, or not yet, are left out. */
+/* Processes that have left, or are still joining, are left out. */
 START_TEST(members_that_end_together_are_one_view_change)
 {
     pair_ring_of(6);

@@ -53,7 +53,8 @@ void sim_names_out(const char *line, const struct simcluster_group *groups,
 
 /* ---- sim_scale.c ---- */
 
-/* `ringctl sim scale`: rings of up to `members`, 0: the default. */
-GW_MUST_CHECK enum gw_err sim_scale(unsigned members, struct gw_error *why);
+/* `ringctl sim scale`: rings of up to `members`, 0: the default. Returns the
+ * exit status. */
+int sim_scale(unsigned members);
 
 #endif

@@ -5,7 +5,9 @@
  */
 #include "sim.h"
 
+#include "common/command.h"
 #include "ringctl/ringctl.h"
+#include "simcluster/common/seeds.h"
 #include "simcluster/ring/change.h"
 
 #include <math.h>
@@ -93,15 +95,9 @@ static enum gw_err compare(struct output *output, unsigned most,
     return GW_OK;
 }
 
-enum gw_err sim_scale(unsigned members, struct gw_error *why)
+static enum gw_err print_all(unsigned most, struct gw_error *why)
 {
     struct output *output;
-    unsigned most = members ? members : DEFAULT_MOST;
-    if (most < LEAST || most > GW_RING_MEMBERS_MAX)
-        return gw_fail(why, GW_EINVAL,
-                       "sim scale compares rings of %d to %d members; --nodes "
-                       "is the largest, not %u",
-                       LEAST, GW_RING_MEMBERS_MAX, most);
     if (output_begin("ringctl sim scale", common.output, fields, FIELDS,
                      &output, why))
         return why->code;
@@ -111,4 +107,18 @@ enum gw_err sim_scale(unsigned members, struct gw_error *why)
     enum gw_err err = compare(output, most, why);
     output_end(&output, err ? why : NULL, interrupted != 0);
     return err;
+}
+
+int sim_scale(unsigned members)
+{
+    struct gw_error why = {0};
+    unsigned most = members ? members : DEFAULT_MOST;
+    if (most < LEAST || most > GW_RING_MEMBERS_MAX)
+        return complain_with(
+            GW_EINVAL,
+            "sim scale compares rings of %d to %d members; --nodes is the "
+            "largest, not %u",
+            LEAST, GW_RING_MEMBERS_MAX, most);
+    seeds_keep_memory();
+    return print_all(most, &why) ? complain(&why) : 0;
 }

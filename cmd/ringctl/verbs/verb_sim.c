@@ -390,18 +390,11 @@ static enum gw_err end_output(struct sim_run *run, const struct gw_error *error,
                          run->field_count, error, interrupted != 0, why);
 }
 
-static int run_scale(void)
-{
-    struct gw_error why = {0};
-    seeds_keep_memory();
-    return sim_scale(request.nodes, &why) ? complain(&why) : 0;
-}
-
 static int run_sim(int operand_count, char **operands)
 {
     (void)operand_count;
     if (strcmp(operands[0], "scale") == 0)
-        return run_scale();
+        return sim_scale(request.nodes);
     struct sim_run *run = calloc(1, sizeof *run);
     struct gw_error why = {0}, late;
     if (!run)

@@ -116,7 +116,7 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Who dies, stops or joins. */
+/* The members that die, stop or join. */
 static struct gw_nodes concerned(const struct change_case *c)
 {
     unsigned half = c->members / 2;

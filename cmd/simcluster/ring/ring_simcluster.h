@@ -160,7 +160,7 @@ struct simcluster {
             begun_anew, gone, inherited, lost;
     } met;
     struct measures measures; /* measure.c */
-    struct change *change;    /* what is measured by change.c, or NULL */
+    struct change *change;    /* measured by change.c, or NULL */
     struct gw_sink *sink;     /* of ring_events.c, or NULL */
 };
 
