@@ -191,6 +191,12 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
 
 /* ---- one seed ---- */
 
+/* The time of six ops of a large ring, of two steps per member. */
+static uint64_t slow_calm_ns(const struct simcluster *w)
+{
+    return 6 * 2 * w->members * w->params.delay_ns;
+}
+
 /* Only the given faults occur. */
 static void calm(struct simcluster *w)
 {
@@ -200,7 +206,7 @@ static void calm(struct simcluster *w)
     w->first = w->members - gw_nodes_count(&w->params.later);
     w->shocks = w->raids = w->eager = w->all_join = w->order_changes = false;
     w->fault_end_ns = w->params.for_ns;
-    w->limit_ns = w->fault_end_ns + 60000 * MS;
+    w->limit_ns = w->fault_end_ns + 60000 * MS + slow_calm_ns(w);
 }
 
 /* The time that many members need for the ops of the end: two steps per member
