@@ -13,7 +13,7 @@
 
 enum { TURNS_SPINNING = 1000, TURNS_FAST = 2000, NAP_NS = 50000 };
 
-/* What a thread knows when it waits; ranks 0: nothing yet. */
+/* The conditions of a thread's waits; ranks 0: not known yet. */
 static _Thread_local struct {
     unsigned ranks, spinning; /* the turns without a yield */
     struct gw__crowd crowd;
@@ -31,10 +31,10 @@ static void look_around(void)
 }
 
 /* Another turn of a loop of tests. False: nothing is pending any more, and the
- * MPI can wait by itself. Beside other work a yield takes a time slice, and a
- * nap often as long, so the first turns spin, and on a crowded machine the next
- * waits do not yield at all. (28,000 small calls of two ranks beside 4 busy
- * loops per core: 3 s, and more than 60 if each wait begins with a yield.) */
+ * MPI can wait by itself. On a busy machine a yield takes a time slice, and a
+ * nap often as long. So the first turns spin, and on a crowded machine the next
+ * waits do not yield at all. (28,000 small calls of two ranks, with 4 busy loops
+ * per core: 3 s, and more than 60 if each wait begins with a yield.) */
 static bool turn(unsigned *turns, int *code)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};

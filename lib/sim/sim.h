@@ -83,6 +83,9 @@ struct gw__sim_options {
      */
     void (*observe)(void *context, struct gw__sim *sim, uint32_t observer,
                     uint32_t node, struct gw__sight *sight);
+    /* A message passed to `send`, which may be lost. */
+    void (*on_send)(void *context, struct gw__sim *sim, uint32_t from,
+                    uint32_t to, const void *data, size_t bytes);
     /* Called after each delivered input, for checks of invariants. If the step
      * ended in a crash the node is already down. */
     void (*after_step)(void *context, struct gw__sim *sim, uint32_t node,

@@ -35,8 +35,12 @@ static void act_send(void *driver, uint32_t to, const void *data, size_t bytes)
                      "most %d bytes, and there are %u nodes",
                      sim->stepping, bytes, to, GW__MESSAGE_MAX,
                      sim->node_count);
-    else if (is_spared(sim))
+    else if (is_spared(sim)) {
+        if (sim->options.on_send)
+            sim->options.on_send(sim->options.context, sim, sim->stepping, to,
+                                 data, bytes);
         gw__link_send(sim, sim->stepping, to, data, bytes);
+    }
 }
 
 void gw__timer_queue(struct gw__sim *sim, struct gw__event *timer)

@@ -139,6 +139,7 @@ setup_file() {
 @test "sim: the death of a rack of 8 of 64 is one flush with one decision" {
     run -0 "$R" sim ring -n 64 -o jsonl --faults 'at 250ms crash 8-15'
     [[ $output == *'"crashes":8,'*'"forward":0,"exclude":1,'* ]]
+    [[ $output == *'"views":2,'* ]] # the first one, and one without the rack
     [[ $output == *'"wronged":0,'*'"overcounted":0,'*'"violation":null'* ]]
 }
 
@@ -149,6 +150,41 @@ setup_file() {
     [[ $output == *'"overcounted":0,'*'"violation":null'* ]]
     [[ $output =~ \"recover_ms\":([0-9]+) ]]
     [ "${BASH_REMATCH[1]}" -le 200 ]
+}
+
+# scale CHANGE MEMBERS FIELD: of the row with messages of 1 ms.
+scale() {
+    awk -F, -v change="$1" -v members="$2" -v field="$3" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+        $at["change"] == change && $at["members"] == members && $at["delay_ms"] == 1 {
+            print $at[field]
+        }' "$BATS_TEST_TMPDIR/scale.csv"
+}
+
+@test "sim scale: a rack is one change of the view, and messages grow as the members" {
+    "$R" sim scale -n 32 -o csv >"$BATS_TEST_TMPDIR/scale.csv"
+    for members in 8 16 32; do
+        [ "$(scale kill "$members" views)" -eq 1 ]
+        # The supervisor of a small ring does not wait for the other ends.
+        [ "$(scale rack "$members" views)" -eq $((members > 16 ? 1 : 2)) ]
+        [ "$(scale join-many "$members" views)" -eq 1 ]
+        [ "$(scale kill "$members" controller_messages)" -le $((8 * members)) ]
+        # Each member sends its address to all others, and gets theirs, twice.
+        awk -v n="$members" -v messages="$(scale kill "$members" messages)" \
+            'BEGIN { exit messages > 4 * n + 8 }'
+        awk -v n="$members" -v beats="$(scale kill "$members" beats_per_s)" \
+            'BEGIN { exit beats != 310 }'
+    done
+}
+
+@test "sim scale: invalid sizes are refused, and the figures are drawn" {
+    run -64 --separate-stderr "$R" sim scale -n 513
+    [[ $stderr = *"rings of 8 to 512 members"* ]]
+    run -64 --separate-stderr "$R" sim scale -n 7
+    "$R" sim scale -n 16 -o json >"$BATS_TEST_TMPDIR/scale.json"
+    "${R%/*}/collrun" plot "$BATS_TEST_TMPDIR/scale.json" -x members -y resume_ms \
+        --script "$BATS_TEST_TMPDIR/scale.gnuplot"
+    grep -q "title 'kill 50 delay_ms'" "$BATS_TEST_TMPDIR/scale.gnuplot"
 }
 
 @test "sim: a ring of 300 survives all kinds of faults" {

@@ -35,7 +35,8 @@ static void try_decoders(const uint8_t *bytes, size_t size)
     static struct gw__hello hello;
     static struct gw__lease lease;
     static struct gw__membership_update update;
-    static struct gw__reported reported;
+    static struct gw__report reports[GW__NODES_MAX];
+    struct gw__reported reported;
     struct gw__reply reply;
     struct gw_error why;
     if (!gw__hello_decode(bytes, size, &hello, &why))
@@ -45,8 +46,18 @@ static void try_decoders(const uint8_t *bytes, size_t size)
              gw__membership_update_encode(&update, again, sizeof again));
     if (!gw__lease_decode(bytes, size, &lease, &why))
         same(bytes, size, gw__lease_encode(&lease, again, sizeof again));
-    if (!gw__reported_decode(bytes, size, &reported, &why))
-        same(bytes, size, gw__reported_encode(&reported, again, sizeof again));
+    if (!gw__reported_decode(bytes, size, &reported, &why)) {
+        struct gw_nodes nodes = {{0}};
+        unsigned node;
+        struct gw__report report;
+        while (gw__reported_next(&reported, &node, &report)) {
+            reports[node] = report;
+            gw__nodes_add(&nodes, node);
+        }
+        same(bytes, size,
+             gw__reported_encode(reported.flush_epoch, reports, &nodes, again,
+                                 sizeof again));
+    }
     if (!gw__reply_decode(bytes, size, &reply, &why))
         same(bytes, size, gw__reply_encode(&reply, again, sizeof again));
 }

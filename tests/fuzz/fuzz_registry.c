@@ -85,6 +85,9 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
         how = gw__get_u8(r);
         c->suspect.certain = how & 1;
         c->suspect.alone = how & 2;
+        c->suspect.more_count = how & 1 ? how / 4 % 3 : 0;
+        for (unsigned i = 0; i < c->suspect.more_count; i++)
+            c->suspect.more[i] = draw_process(r);
         break;
     case GW__CMD_REPORT:
         c->flush.epoch = gw__get_u8(r) & 1 ? state.view.epoch : gw__get_u8(r);

@@ -239,10 +239,11 @@ void hand_give_report(uint64_t flush_epoch)
 void hand_reported(uint64_t flush_epoch, unsigned node)
 {
     static uint8_t out[4096];
-    const struct gw__reported r = {.flush_epoch = flush_epoch,
-                                   .node = node,
-                                   .report = {.low_watermark = node}};
-    size_t bytes = gw__reported_encode(&r, out, sizeof out);
+    static struct gw__report reports[GW__NODES_MAX];
+    struct gw_nodes nodes = gw__nodes_only(node);
+    reports[node].low_watermark = node;
+    size_t bytes =
+        gw__reported_encode(flush_epoch, reports, &nodes, out, sizeof out);
     hand_input(GW__MESSAGE, 1, out, bytes);
 }
 

@@ -101,30 +101,64 @@ START_TEST(a_redirect_names_a_node_or_none)
 }
 END_TEST
 
-START_TEST(a_report_is_passed_on_whole)
+START_TEST(reports_are_passed_on_whole)
 {
-    static struct gw__reported in, out;
+    static struct gw__report in[GW__NODES_MAX], out;
+    static struct gw__reported reported;
     static uint8_t data[GW__COMMAND_BYTES_MAX + 64];
     const struct gw__places places = {2, (const unsigned[]){0, 300}};
     struct gw__held_chunk held[2] = {{{{1}}, false}, {{{1}}, true}};
+    struct gw_nodes nodes = {{1}};
+    unsigned node;
     gw__nodes_add(&held[1].set, 300);
-    in = (struct gw__reported){.flush_epoch = 9, .node = 300};
-    in.report.low_watermark = 4;
-    in.report.op_count = GW__REPORT_OPS_MAX;
+    gw__nodes_add(&nodes, 300);
+    in[300].low_watermark = 4;
+    in[300].op_count = GW__REPORT_OPS_MAX;
     for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++)
-        gw__holdings_pack(&in.report.ops[i], &places, held, 2);
-    size_t used = gw__reported_encode(&in, data, sizeof data - 1);
+        gw__holdings_pack(&in[300].ops[i], &places, held, 2);
+    size_t used = gw__reported_encode(9, in, &nodes, data, sizeof data - 1);
     ck_assert_uint_gt(used, 0);
-    ONLY_WHOLE(gw__reported_decode, data, used, &out);
-    ck_assert_uint_eq(out.flush_epoch, 9);
-    ck_assert_uint_eq(out.node, 300);
-    ck_assert_uint_eq(out.report.low_watermark, 4);
-    struct gw__held_chunk second =
-        gw__holdings_of(&out.report.ops[1], &places, 1);
+    ck_assert_uint_eq(gw__nodes_count(nodes), 0);
+    ck_assert_int_eq(gw__reported_decode(data, used - 1, &reported, NULL),
+                     GW_EDATA);
+    ck_assert_int_eq(gw__reported_decode(data, used + 1, &reported, NULL),
+                     GW_EDATA);
+    ck_assert_int_eq(gw__reported_decode(data, used, &reported, NULL), GW_OK);
+    ck_assert_uint_eq(reported.flush_epoch, 9);
+    ck_assert(gw__reported_next(&reported, &node, &out));
+    ck_assert_uint_eq(node, 0);
+    ck_assert(gw__reported_next(&reported, &node, &out));
+    ck_assert_uint_eq(node, 300);
+    ck_assert_uint_eq(out.low_watermark, 4);
+    struct gw__held_chunk second = gw__holdings_of(&out.ops[1], &places, 1);
     ck_assert(second.final && gw__nodes_equal(second.set, held[1].set));
+    ck_assert(!gw__reported_next(&reported, &node, &out));
     data[9] = GW__NODES_MAX & 255;
     data[10] = GW__NODES_MAX >> 8;
-    ck_assert_int_eq(gw__reported_decode(data, used, &out, NULL), GW_EDATA);
+    ck_assert_int_eq(gw__reported_decode(data, used, &reported, NULL),
+                     GW_EDATA);
+}
+END_TEST
+
+/* A message of one report, and then one of the other. */
+START_TEST(reports_that_do_not_fit_are_left)
+{
+    static struct gw__report in[GW__NODES_MAX];
+    static struct gw__reported reported;
+    struct gw_nodes nodes = {{6}};
+    struct gw__report out;
+    uint8_t data[32];
+    unsigned node;
+    size_t one = gw__reported_encode(9, in, &nodes, data, sizeof data);
+    nodes = (struct gw_nodes){{6}};
+    ck_assert_uint_eq(gw__reported_encode(9, in, &nodes, data, 8), 0);
+    ck_assert_uint_eq(gw__nodes_count(nodes), 2);
+    size_t used = gw__reported_encode(9, in, &nodes, data, one - 1);
+    ck_assert_uint_lt(used, one);
+    ck_assert_uint_eq(nodes.words[0], 4);
+    ck_assert_int_eq(gw__reported_decode(data, used, &reported, NULL), GW_OK);
+    ck_assert(gw__reported_next(&reported, &node, &out) && node == 1);
+    ck_assert(!gw__reported_next(&reported, &node, &out));
 }
 END_TEST
 
@@ -331,7 +365,8 @@ Suite *suite_protocol(void)
     tcase_add_test(t, a_lease_comes_out_as_it_went_in);
     tcase_add_test(t, an_answer_is_of_a_client_and_a_sequence);
     tcase_add_test(t, a_redirect_names_a_node_or_none);
-    tcase_add_test(t, a_report_is_passed_on_whole);
+    tcase_add_test(t, reports_are_passed_on_whole);
+    tcase_add_test(t, reports_that_do_not_fit_are_left);
     tcase_add_test(t, an_update_has_what_the_registry_has);
     tcase_add_test(t, only_the_newest_decision_of_an_open_op_is_sent);
     tcase_add_test(t, decisions_of_an_earlier_flush_are_not_sent);

@@ -214,6 +214,31 @@ START_TEST(accusations_lapse)
 }
 END_TEST
 
+/* Processes that have left, or are still joining, are left out. */
+START_TEST(members_that_end_together_are_one_view_change)
+{
+    pair_ring_of(6);
+    pair_suspect(pair_process(0, 0), pair_process(5, 0), true);
+    uint64_t epoch = pair.first->view.epoch;
+    struct gw__command rack = {.kind = GW__CMD_SUSPECT,
+                               .who = pair_process(0, 0),
+                               .suspect = {.suspected = pair_process(5, 0),
+                                           .certain = true,
+                                           .more_count = 4}};
+    rack.suspect.more[0] = pair_process(1, 0);
+    rack.suspect.more[1] = pair_process(3, 0);
+    rack.suspect.more[2] = pair_process(2, 1);
+    rack.suspect.more[3] = pair_process(0, 0);
+    ck_assert_int_eq(pair_apply(rack), GW_OK);
+    pair_expect_text("2 nodes are declared dead: epoch 3");
+    ck_assert_uint_eq(pair.first->view.epoch, epoch + 1);
+    pair_ring_is(3, (const unsigned[]){0, 2, 4});
+    ck_assert_int_eq(pair_apply(rack), GW_EINVAL);
+    pair_expect_text("node 5 is already declared dead");
+    ck_assert_uint_eq(pair.first->view.epoch, epoch + 1);
+}
+END_TEST
+
 START_TEST(accusations_are_about_an_incarnation_and_by_a_member)
 {
     pair_ring_of(4);
@@ -382,6 +407,7 @@ Suite *suite_registry(void)
     tcase_add_test(t, two_observers_confirm_and_one_twice_does_not);
     tcase_add_test(t, accusations_lapse);
     tcase_add_test(t, accusations_are_about_an_incarnation_and_by_a_member);
+    tcase_add_test(t, members_that_end_together_are_one_view_change);
     tcase_add_test(t,
                    of_two_members_one_observer_is_enough_but_not_for_the_last);
     tcase_add_test(t, without_its_last_member_a_ring_begins_anew);

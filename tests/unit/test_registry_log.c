@@ -176,7 +176,7 @@ START_TEST(truncated_long_or_invalid_input_is_refused)
         ck_assert_uint_ne(gw__registry_digest(pair.first), digest); /* index */
         bytes[2] = 2;
         pair_apply_bytes(bytes, used);
-        pair_expect_text("the command is not of version 7");
+        pair_expect_text("the command is not of version 8");
     }
     pair_apply_bytes("", 0);
     pair_expect_text("malformed command of 0 bytes");
@@ -248,6 +248,10 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
         c.suspect.suspected = some_process(rng);
         c.suspect.certain = gw_rng_below(rng, 2);
         c.suspect.alone = gw_rng_below(rng, 2);
+        if (c.suspect.certain)
+            c.suspect.more_count = (unsigned)gw_rng_below(rng, 3);
+        for (unsigned k = 0; k < c.suspect.more_count; k++)
+            c.suspect.more[k] = some_process(rng);
         break;
     case GW__CMD_REPORT:
         c.flush.epoch = pair.first->view.epoch;

@@ -172,6 +172,43 @@ START_TEST(a_certain_end_is_proposed_at_once)
 }
 END_TEST
 
+/* The ring of 4 gets 14 more members. */
+static void grow(void)
+{
+    struct gw__command all = {
+        .kind = GW__CMD_ADMIT,
+        .admit = {.ring_epoch = fronts_registry(0)->view.ring_epoch}};
+    for (unsigned i = 4; i < 18; i++) {
+        struct gw__command join = {.kind = GW__CMD_REGISTER,
+                                   .who = fronts_process(i, 0),
+                                   .join = {GW__WORKER, true, "ipc://@w"}};
+        fronts_append(&join);
+        all.admit.joiners[all.admit.count++] = join.who;
+    }
+    fronts_append(&all);
+    ck_assert_uint_gt(fronts_registry(0)->view.ring_count, GW__GATHER_ABOVE);
+    fronts_clear();
+}
+
+START_TEST(ends_in_a_large_ring_are_gathered)
+{
+    grow();
+    for (unsigned node = 2; node < 5; node++)
+        fronts_input(
+            0, (struct gw__input){.kind = GW__DIED,
+                                  .from = node,
+                                  .incarnation =
+                                      fronts_process(node, 0).incarnation.low});
+    ck_assert(!has_notified());
+    fronts_wait(2 * MS);
+    struct gw__command c = accusation(0);
+    ck_assert(c.suspect.certain);
+    ck_assert_uint_eq(c.suspect.suspected.node, 2);
+    ck_assert_uint_eq(c.suspect.more_count, 2);
+    ck_assert_uint_eq(c.suspect.more[1].node, 4);
+}
+END_TEST
+
 /* ---- the deadline ---- */
 
 static unsigned deadlines(void)
@@ -331,6 +368,7 @@ Suite *suite_service_monitor(void)
     tcase_add_test(t, who_has_never_sent_hello_gets_time_to_connect);
     tcase_add_test(t, when_it_did_not_run_itself_none_was_silent);
     tcase_add_test(t, a_certain_end_is_proposed_at_once);
+    tcase_add_test(t, ends_in_a_large_ring_are_gathered);
     tcase_add_test(t, the_last_one_is_removed_when_another_waits_for_it);
     tcase_add_test(t, the_last_one_is_waited_for);
     tcase_add_test(t, a_flush_has_a_deadline);

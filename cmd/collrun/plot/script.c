@@ -111,6 +111,8 @@ const char *script_axis(const char *field)
         {"best_us", "time of the fastest algorithm (us)"},
         {"predicted_us", "predicted time (us)"},
         {"resumed_ms", "time from the failure to the resumed op (ms)"},
+        {"members", "members of the ring"},
+        {"resume_ms", "time from the change to the resumed op (ms)"},
         {"algbw_GBps", "algorithm bandwidth (GB/s)"},
         {"busbw_GBps", "bus bandwidth (GB/s)"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

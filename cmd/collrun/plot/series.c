@@ -54,9 +54,9 @@ static const char *choose_y(const struct rows *rows, const char *wanted)
 
 /* The fields that distinguish series, in the order of a label. */
 static const char *const keys[] = {
-    "library", "op",       "algo",   "best",  "schedule", "wire",    "dtype",
-    "ranks",   "topology", "hosts",  "racks", "order",    "without", "servers",
-    "workers", "mode",     "stages", "how",   NULL};
+    "library", "op",       "algo",    "best",     "schedule", "wire",  "dtype",
+    "change",  "delay_ms", "ranks",   "topology", "hosts",    "racks", "order",
+    "without", "servers",  "workers", "mode",     "stages",   "how",   NULL};
 
 static void print_value(const json_t *value, char *out, size_t size)
 {

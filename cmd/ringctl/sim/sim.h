@@ -2,7 +2,7 @@
  *
  * Between the files of `ringctl sim`: verb_sim.c is the command, sim_faults.c
  * reads and writes its fault schedules, sim_names.c converts their names of
- * nodes.
+ * nodes, sim_scale.c compares rings of different sizes.
  */
 #ifndef RINGCTL_SIM_H
 #define RINGCTL_SIM_H
@@ -50,5 +50,11 @@ size_t sim_names_in(char *text, size_t bytes, size_t room,
 /* One fault as a line, with names instead of numbers. */
 void sim_names_out(const char *line, const struct simcluster_group *groups,
                    FILE *file);
+
+/* ---- sim_scale.c ---- */
+
+/* `ringctl sim scale`: rings of up to `members`, 0: the default. Returns the
+ * exit status. */
+int sim_scale(unsigned members);
 
 #endif

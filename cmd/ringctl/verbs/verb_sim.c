@@ -38,7 +38,7 @@ static const struct option_spec options[] = {
      "ring, 2 workers.",
      NULL},
     {"servers", 's', OPTION_COUNT, &request.servers, "S",
-     "Parameter servers, 1 to 6. Default: 3.", NULL},
+     "Parameter servers, 1 to 128. Default: 3.", NULL},
     {"replicas", 0, OPTION_COUNT, &request.replicas, "R",
      "Replicas per slot. Default: 3, or the number of servers if it is "
      "smaller.",
@@ -392,9 +392,11 @@ static enum gw_err end_output(struct sim_run *run, const struct gw_error *error,
 
 static int run_sim(int operand_count, char **operands)
 {
+    (void)operand_count;
+    if (strcmp(operands[0], "scale") == 0)
+        return sim_scale(request.nodes);
     struct sim_run *run = calloc(1, sizeof *run);
     struct gw_error why = {0}, late;
-    (void)operand_count;
     if (!run)
         return complain_with(GW_ENOMEM, "a simulation");
     seeds_keep_memory();
@@ -422,7 +424,7 @@ static const struct option_group groups[] = {
 
 const struct command command_sim = {
     .name = "sim",
-    .operands = "ring|servers",
+    .operands = "ring|servers|scale",
     .help = "simulate a cluster in virtual time, on an unreliable network, "
             "with faults",
     .examples =
@@ -431,7 +433,8 @@ const struct command command_sim = {
         "ringctl sim ring -n 4 --faults 'at 100ms crash 2' --events a.jsonl\n"
         "ringctl sim ring --seeds 1..2000 --without epoch-check\n"
         "ringctl sim servers --seeds 1..200 --ack primary --keep-going\n"
-        "ringctl sim servers --faults 'at 300ms crash s0' --events a.jsonl\n",
+        "ringctl sim servers --faults 'at 300ms crash s0' --events a.jsonl\n"
+        "ringctl sim scale -n 512\n",
     .options = options,
     .groups = groups,
     .operands_min = 1,

@@ -66,6 +66,7 @@ void measure_suspect(struct simcluster *w, unsigned node,
     struct measures *m = &w->measures;
     struct wound *wound = &m->wounds[node];
     bool wrongly = !certain && lives(w, node, incarnation);
+    change_suspect(w);
     m->suspicions += !certain;
     m->false_suspicions += wrongly;
     m->shaken += wrongly && !m->shook;
@@ -115,6 +116,7 @@ void measure_completed(const struct sim_node *node, uint64_t op)
     struct simcluster *w = node->cluster;
     struct measures *m = &w->measures;
     m->ops += w->completion_count[op] == 1;
+    change_completed(w, node->node, node->ops.view.ring_epoch);
     if (!m->recovering_ns || node->ops.view.ring_epoch < m->ring_epoch)
         return;
     gw__nodes_add(&m->resumed, node->node);

@@ -313,6 +313,7 @@ void oracle_log(struct simcluster *w)
         if (r->decisions[i].epoch == r->view.ring_epoch)
             report_decision(w, &r->decisions[i]);
     measure_view(w);
+    change_entry(w);
     w->epoch = r->view.epoch;
     w->ring_epoch = r->view.ring_epoch;
     w->ring_count = r->view.ring_count;

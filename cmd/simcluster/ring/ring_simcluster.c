@@ -116,6 +116,16 @@ static void on_report(void *context, struct gw__sim *sim, uint32_t node,
     sim_consensus_propose(&w->consensus, node, data, bytes);
 }
 
+static void on_send(void *context, struct gw__sim *sim, uint32_t from,
+                    uint32_t to, const void *data, size_t bytes)
+{
+    struct simcluster *w = context;
+    const uint8_t *type = data;
+    (void)sim;
+    if (w->change && bytes)
+        change_message(w, from, to, *type, bytes);
+}
+
 static void on_life(void *context, struct gw__sim *sim, uint32_t node,
                     enum gw__fault_kind what)
 {
@@ -181,16 +191,22 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
 
 /* ---- one seed ---- */
 
+/* The time of six ops of a large ring, of two steps per member. */
+static uint64_t slow_calm_ns(const struct simcluster *w)
+{
+    return 6 * 2 * w->members * w->params.delay_ns;
+}
+
 /* Only the given faults occur. */
 static void calm(struct simcluster *w)
 {
     w->controllers = w->consensus.rafts ? 3 : 1;
     if (!w->params.members)
         w->members = CALM_MEMBERS;
-    w->first = w->members;
+    w->first = w->members - gw_nodes_count(&w->params.later);
     w->shocks = w->raids = w->eager = w->all_join = w->order_changes = false;
     w->fault_end_ns = w->params.for_ns;
-    w->limit_ns = w->fault_end_ns + 60000 * MS;
+    w->limit_ns = w->fault_end_ns + 60000 * MS + slow_calm_ns(w);
 }
 
 /* The time that many members need for the ops of the end: two steps per member
@@ -270,9 +286,13 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
         .context = w,
         .on_notify = on_report,
         .on_life = on_life,
+        .on_send = on_send,
         .after_step = after_step};
     if (w->params.calm)
         chance_calm(&options, w->params.unordered);
+    if (w->params.calm && w->params.delay_ns)
+        options.link.delay_ns = w->params.delay_ns;
+    options.nodes_down = w->params.later;
     if (w->params.silent)
         options.died_lost = 1;
     unsigned nodes = nodes_of(w);

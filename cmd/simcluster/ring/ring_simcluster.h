@@ -15,6 +15,7 @@
  *   joiner.c    copying the state
  *   oracle.c    the invariants
  *   measure.c   the measurements of a run
+ *   change.c    the cost of one change of the members (change.h)
  *   ring_events.c  the events
  *   kind.c      all this as a simulation of `ringctl sim`
  *   ring_simcluster.c one network per seed, and its required end
@@ -25,6 +26,7 @@
 #ifndef SIMCLUSTER_RING_SIMCLUSTER_H
 #define SIMCLUSTER_RING_SIMCLUSTER_H
 
+#include "change.h"
 #include "plans.h"
 #include "run.h"
 #include "simcluster/common/lives.h"
@@ -112,6 +114,8 @@ struct simcluster_params {
     bool unordered; /* calm: messages overtake each other */
     const struct gw_suspicion *suspicion; /* NULL: the default rule */
     uint64_t for_ns;
+    uint64_t delay_ns;     /* calm: of a message; 0: 1 ms */
+    struct gw_nodes later; /* calm: members that are down until a restart */
 };
 
 struct simcluster {
@@ -156,6 +160,7 @@ struct simcluster {
             begun_anew, gone, inherited, lost;
     } met;
     struct measures measures; /* measure.c */
+    struct change *change;    /* measured by change.c, or NULL */
     struct gw_sink *sink;     /* of ring_events.c, or NULL */
 };
 

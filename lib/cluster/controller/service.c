@@ -96,6 +96,22 @@ static void tick(struct gw__service *s)
         gw__service_leader_duties(s);
 }
 
+/* A process has ended; see GW__GATHER_NS. */
+static void died(struct gw__service *s, const struct gw__input *input)
+{
+    uint64_t gathered_ns = s->now_ns + GW__GATHER_NS;
+    if (input->from < GW__NODES_MAX)
+        s->ended[input->from] = input->incarnation;
+    if (!gw__service_leads(s))
+        return;
+    if (s->registry.view.ring_count <= GW__GATHER_ABOVE) {
+        gw__service_suspect(s);
+    } else if (gathered_ns < s->due_ns) {
+        s->due_ns = gathered_ns;
+        s->act->set_timer(s->act->driver, TICK_TIMER, s->due_ns);
+    }
+}
+
 static void message(struct gw__service *s, const struct gw__input *input)
 {
     const uint8_t *data = input->data;
@@ -120,10 +136,7 @@ static void apply_input(struct gw__service *s, const struct gw__input *input)
         message(s, input);
         break;
     case GW__DIED:
-        if (input->from < GW__NODES_MAX)
-            s->ended[input->from] = input->incarnation;
-        if (gw__service_leads(s))
-            gw__service_suspect(s);
+        died(s, input);
         break;
     case GW__REQUESTED:
         requested(s, input);

@@ -151,23 +151,71 @@ static bool is_partitioned(const struct gw__service *s, unsigned node)
     return true;
 }
 
-static void suspect(struct gw__service *s, unsigned node, bool certain,
-                    bool alone)
+/* Has the leader proposed this recently? */
+static bool is_proposed(const struct gw__service *s, unsigned node,
+                        bool certain, bool alone)
+{
+    const struct gw__member_observation *w = &s->observed[node];
+    return w->suspected_ns && w->certain == certain && w->alone == alone &&
+           s->now_ns - w->suspected_ns < GW__SERVICE_RETRY_NS;
+}
+
+static void mark_proposed(struct gw__service *s, unsigned node, bool certain,
+                          bool alone)
 {
     struct gw__member_observation *w = &s->observed[node];
-    struct gw__command command = {
-        .kind = GW__CMD_SUSPECT,
-        .who = {s->self.node, s->self.incarnation},
-        .suspect = {
-            {node, s->registry.members[node].incarnation}, certain, alone}};
-    if (w->suspected_ns && w->certain == certain && w->alone == alone &&
-        s->now_ns - w->suspected_ns < GW__SERVICE_RETRY_NS)
-        return;
-    if (gw__lease_protects(s, &command))
-        return;
     w->suspected_ns = s->now_ns;
     w->certain = certain;
     w->alone = alone;
+}
+
+static struct gw__process member_at(const struct gw__service *s, unsigned node)
+{
+    return (struct gw__process){node, s->registry.members[node].incarnation};
+}
+
+static void suspect(struct gw__service *s, unsigned node, bool alone)
+{
+    struct gw__command command = {
+        .kind = GW__CMD_SUSPECT,
+        .who = {s->self.node, s->self.incarnation},
+        .suspect = {.suspected = member_at(s, node), .alone = alone}};
+    if (is_proposed(s, node, false, alone) || gw__lease_protects(s, &command))
+        return;
+    mark_proposed(s, node, false, alone);
+    gw__service_propose(s, &command);
+}
+
+static bool is_gone(const struct gw__service *s, unsigned node)
+{
+    return node != s->self.node &&
+           (member_has_ended(s, node) || is_deserted(s, node));
+}
+
+/* All members that have ended, together. */
+static void suspect_gone(struct gw__service *s)
+{
+    const struct gw_nodes *known = &s->registry.known;
+    struct gw__process gone[1 + GW__SUSPECT_MORE_MAX];
+    struct gw__command command;
+    unsigned count = 0;
+    for (unsigned node = gw__nodes_next(known, 0);
+         node < GW__NODES_MAX && count <= GW__SUSPECT_MORE_MAX;
+         node = gw__nodes_next(known, node + 1)) {
+        if (!is_gone(s, node) || is_proposed(s, node, true, false))
+            continue;
+        mark_proposed(s, node, true, false);
+        gone[count++] = member_at(s, node);
+    }
+    if (count == 0)
+        return;
+    gw__command_clear(&command);
+    command.kind = GW__CMD_SUSPECT;
+    command.who = (struct gw__process){s->self.node, s->self.incarnation};
+    command.suspect.suspected = gone[0];
+    command.suspect.certain = true;
+    command.suspect.more_count = count - 1;
+    memcpy(command.suspect.more, gone + 1, (count - 1) * sizeof *gone);
     gw__service_propose(s, &command);
 }
 
@@ -182,23 +230,24 @@ static bool is_established_leader(const struct gw__service *s)
 static void confirm_if_silent(struct gw__service *s, unsigned node)
 {
     if (is_silent(s, &s->observed[node]))
-        suspect(s, node, false, is_partitioned(s, node));
+        suspect(s, node, is_partitioned(s, node));
 }
 
 /* If a process can be looked at, the look decides. */
 void gw__service_suspect(struct gw__service *s)
 {
     const struct gw_nodes *known = &s->registry.known;
+    if (is_established_leader(s))
+        suspect_gone(s);
     for (unsigned node = gw__nodes_next(known, 0);
          node < GW__NODES_MAX && is_established_leader(s);
          node = gw__nodes_next(known, node + 1)) {
         const struct gw__member_observation *w = &s->observed[node];
         bool is_observed = !gw__id_is_none(w->incarnation);
-        if (node != s->self.node &&
-            (member_has_ended(s, node) || is_deserted(s, node)))
-            suspect(s, node, true, false);
-        else if (is_observed && s->act->inspect &&
-                 gw__silence_needs_inspection(&w->silence, s->now_ns))
+        if (is_gone(s, node))
+            continue;
+        if (is_observed && s->act->inspect &&
+            gw__silence_needs_inspection(&w->silence, s->now_ns))
             s->act->inspect(s->act->driver, node, w->incarnation.low);
         else
             confirm_if_silent(s, node);

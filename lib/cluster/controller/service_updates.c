@@ -26,19 +26,18 @@ static void send_update(struct gw__service *s,
     s->act->send(s->act->driver, node, out, bytes);
 }
 
-/* Sends the reports of `nodes` in a completed flush. */
-static void send_reports(struct gw__service *s, unsigned to,
-                         const struct gw_nodes *nodes)
+/* Sends the reports of `nodes` in a completed flush to all of `to`. */
+static void send_reports(struct gw__service *s, const struct gw_nodes *to,
+                         struct gw_nodes nodes)
 {
     const struct gw__flush *flush = &s->registry.flush;
-    uint8_t out[GW__COMMAND_BYTES_MAX + 64];
-    for (unsigned node = gw__nodes_next(nodes, 0); node < GW__NODES_MAX;
-         node = gw__nodes_next(nodes, node + 1)) {
-        const struct gw__reported reported = {.flush_epoch = flush->since_epoch,
-                                              .node = node,
-                                              .report = flush->reports[node]};
-        size_t bytes = gw__reported_encode(&reported, out, sizeof out);
-        s->act->send(s->act->driver, to, out, bytes);
+    uint8_t out[GW__MESSAGE_MAX];
+    while (!gw__nodes_is_empty(nodes)) {
+        size_t bytes = gw__reported_encode(flush->since_epoch, flush->reports,
+                                           &nodes, out, sizeof out);
+        for (unsigned node = gw__nodes_next(to, 0); node < GW__NODES_MAX;
+             node = gw__nodes_next(to, node + 1))
+            s->act->send(s->act->driver, node, out, bytes);
     }
 }
 
@@ -91,9 +90,8 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
                                    &update);
         send_update(s, &update, node);
     } else if (!flush->open && in_ring(s, node, hello.incarnation)) {
-        struct gw_nodes missing =
-            gw__nodes_minus(flush->reported, hello.reports);
-        send_reports(s, node, &missing);
+        const struct gw_nodes to = gw__nodes_only(node);
+        send_reports(s, &to, gw__nodes_minus(flush->reported, hello.reports));
     }
 }
 
@@ -121,14 +119,16 @@ static void push_update(struct gw__service *s, bool decided)
     gw__membership_update_make(&s->registry, s->self.node, gw__service_leads(s),
                                &update);
     const struct gw_nodes nodes = gw__nodes_or(s->registry.known, s->contacted);
+    struct gw_nodes survivors = {{0}};
     for (unsigned node = gw__nodes_next(&nodes, 0); node < GW__NODES_MAX;
          node = gw__nodes_next(&nodes, node + 1)) {
         if (!wants_update(s, node))
             continue;
         send_update(s, &update, node);
         if (decided && gw__view_rank(&s->registry.view, node) >= 0)
-            send_reports(s, node, &s->registry.flush.reported);
+            gw__nodes_add(&survivors, node);
     }
+    send_reports(s, &survivors, s->registry.flush.reported);
 }
 
 /* True: a flush has ended since the last look. */

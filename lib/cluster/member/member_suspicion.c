@@ -78,6 +78,23 @@ static struct gw__id suspected_since(const struct gw__member_core *m,
     return certain ? ended(m, node) : silent(m, node);
 }
 
+/* All others whose end is certain. */
+static void add_more(struct gw__member_core *m, struct gw__command *command)
+{
+    const struct gw_nodes *suspected = &m->suspected_nodes;
+    for (unsigned node = gw__nodes_next(suspected, 0);
+         node < GW__NODES_MAX &&
+         command->suspect.more_count < GW__SUSPECT_MORE_MAX;
+         node = gw__nodes_next(suspected, node + 1)) {
+        struct gw__id who = suspected_since(m, node, true);
+        if (gw__id_is_none(who) || node == command->suspect.suspected.node)
+            continue;
+        m->suspicions[node].due_ns = m->now_ns + REPEAT_NS;
+        command->suspect.more[command->suspect.more_count++] =
+            (struct gw__process){node, who};
+    }
+}
+
 bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
                                struct gw__command *command)
 {
@@ -91,6 +108,8 @@ bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
         command->kind = GW__CMD_SUSPECT;
         command->suspect.suspected = (struct gw__process){node, who};
         command->suspect.certain = certain;
+        if (certain)
+            add_more(m, command);
         return true;
     }
     return false;
@@ -174,7 +193,9 @@ void gw__member_suspicion_ended(struct gw__member_core *m, unsigned node,
         return;
     struct gw__member_suspicion *suspicion = suspicion_of(m, node);
     suspicion->ended = incarnation;
-    suspicion->due_ns = 0;
+    suspicion->due_ns = m->update.view.ring_count > GW__GATHER_ABOVE
+                            ? m->now_ns + GW__GATHER_NS
+                            : 0;
 }
 
 void gw__member_suspicion_lost(struct gw__member_core *m,

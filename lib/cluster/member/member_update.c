@@ -180,12 +180,16 @@ void gw__member_reported(struct gw__member_core *m,
                          const struct gw__input *input)
 {
     struct gw__reported reported;
+    struct gw__report report;
     struct gw_error why;
+    unsigned node;
     if (gw__reported_decode(input->data, input->bytes, &reported, &why) ||
-        reported.node >= GW__NODES_MAX || m->stage != GW__STAGE_FLUSHING ||
+        m->stage != GW__STAGE_FLUSHING ||
         reported.flush_epoch != m->flush_epoch)
         return;
-    m->reports[reported.node] = reported.report;
-    gw__nodes_add(&m->have, reported.node);
+    while (gw__reported_next(&reported, &node, &report)) {
+        m->reports[node] = report;
+        gw__nodes_add(&m->have, node);
+    }
     check_ring(m);
 }

@@ -10,7 +10,7 @@
  *                                     life, and the state that the sender knows
  *     controller -> member  NEWS      the state that it does not know yet; at
  *                                     each change, and to an outdated HELLO
- *                           REPORTED  one survivor's report
+ *                           REPORTED  reports of survivors
  *     leader -> server      LEASE     to each HELLO of an active server: until
  *                                     that time after the HELLO the server is
  *                                     not removed on a suspicion (service.h)
@@ -141,16 +141,23 @@ GW_MUST_CHECK enum gw_err gw__reply_decode(const void *data, size_t bytes,
                                            struct gw__reply *reply,
                                            struct gw_error *why);
 
-/* REPORTED: the report of `node` in the flush that began with `flush_epoch`. */
+/* REPORTED: reports in the flush that began with `flush_epoch`, in the order of
+ * their nodes. */
 struct gw__reported {
     uint64_t flush_epoch;
-    unsigned node;
-    struct gw__report report;
+    struct gw__reader rest;
 };
-size_t gw__reported_encode(const struct gw__reported *reported, void *out,
-                           size_t room);
+/* Writes the reports of `nodes`, as many as fit, and removes these from it. 0:
+ * not one fits. */
+size_t gw__reported_encode(uint64_t flush_epoch,
+                           const struct gw__report reports[GW__NODES_MAX],
+                           struct gw_nodes *nodes, void *out, size_t room);
+/* Checks the whole message. */
 GW_MUST_CHECK enum gw_err gw__reported_decode(const void *data, size_t bytes,
                                               struct gw__reported *reported,
                                               struct gw_error *why);
+/* The next report, and whose it is. False: there are no more. */
+bool gw__reported_next(struct gw__reported *reported, unsigned *node,
+                       struct gw__report *report);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { MAGIC = 'G' | 'R' << 8, VERSION = 7 };
+enum { MAGIC = 'G' | 'R' << 8, VERSION = 8 };
 
 static const char *const names[GW__COMMAND_KINDS] = {
 #define X(kind, name) name,
@@ -107,6 +107,27 @@ static void get_admit(struct gw__reader *r, struct gw__command *c)
     gw__get_order(r, &c->admit.order);
 }
 
+static void put_suspect(struct gw__writer *w, const struct gw__command *c)
+{
+    gw__put_process(w, c->suspect.suspected);
+    gw__put_u8(w, c->suspect.certain);
+    gw__put_u8(w, c->suspect.alone);
+    gw__put_u8(w, c->suspect.more_count);
+    for (unsigned i = 0; i < c->suspect.more_count; i++)
+        gw__put_process(w, c->suspect.more[i]);
+}
+
+static void get_suspect(struct gw__reader *r, struct gw__command *c)
+{
+    c->suspect.suspected = gw__get_process(r);
+    c->suspect.certain = gw__get_bool(r);
+    c->suspect.alone = gw__get_bool(r);
+    c->suspect.more_count = gw__get_u8_below(r, GW__SUSPECT_MORE_MAX + 1);
+    gw__reader_demand(r, c->suspect.certain || c->suspect.more_count == 0);
+    for (unsigned i = 0; i < c->suspect.more_count; i++)
+        c->suspect.more[i] = gw__get_process(r);
+}
+
 static void put_body(struct gw__writer *w, const struct gw__command *c)
 {
     switch (c->kind) {
@@ -119,9 +140,7 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
         put_admit(w, c);
         break;
     case GW__CMD_SUSPECT:
-        gw__put_process(w, c->suspect.suspected);
-        gw__put_u8(w, c->suspect.certain);
-        gw__put_u8(w, c->suspect.alone);
+        put_suspect(w, c);
         break;
     case GW__CMD_REPORT:
         gw__put_u64(w, c->flush.epoch);
@@ -174,9 +193,7 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
         get_admit(r, c);
         break;
     case GW__CMD_SUSPECT:
-        c->suspect.suspected = gw__get_process(r);
-        c->suspect.certain = gw__get_bool(r);
-        c->suspect.alone = gw__get_bool(r);
+        get_suspect(r, c);
         break;
     case GW__CMD_REPORT:
         c->flush.epoch = gw__get_u64(r);

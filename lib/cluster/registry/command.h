@@ -64,7 +64,8 @@ static inline bool gw__role_is_ps_members(enum gw__role role)
 
 enum {
     GW__ENDPOINT_MAX = 120, /* including the final 0 */
-    GW__NODE_ANY = 65535    /* REGISTER: any free number */
+    GW__SUSPECT_MORE_MAX = 63,
+    GW__NODE_ANY = 65535 /* REGISTER: any free number */
 };
 
 struct gw__process {
@@ -112,6 +113,10 @@ struct gw__command {
             bool certain; /* its process has ended: known, not suspected */
             bool alone;   /* a suspicion that is enough alone, if other servers
                              have its slots */
+            /* Certain: others whose processes have ended, such as the members
+             * of a rack. They are removed together. */
+            unsigned more_count;
+            struct gw__process more[GW__SUSPECT_MORE_MAX];
         } suspect;
         struct {
             uint64_t epoch;

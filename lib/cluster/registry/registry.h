@@ -35,7 +35,9 @@
  *   SUSPECT   an observer has not heard from a member. Two observers declare
  *             it dead, or one that knows that the process has
  *             ended because its parent saw it exit. A single observer may be
- *             the one that is cut off. One suspicion is enough in a run of two
+ *             the one that is cut off. Ends that are known may come together,
+ *             in one command, and are one new epoch. One suspicion is enough in
+ *             a run of two
  *             members, which has no second observer; controllers that register
  *             are observers too. The leader's suspicion alone is also enough
  *             for a server that gets no lease from it, whichever members still

@@ -38,6 +38,10 @@ struct gw__view {
     uint16_t ranks[GW__NODES_MAX];
 };
 
+/* In a ring of more members several often end together: those of a host, of a
+ * rack. One new view for all is worth this wait after the first. */
+enum { GW__GATHER_ABOVE = 16, GW__GATHER_NS = 1000000 };
+
 /* As if zeroed, without the entries of `ring`. */
 void gw__view_clear(struct gw__view *view);
 /* Copies only the members that there are. */
