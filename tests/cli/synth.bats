@@ -175,11 +175,11 @@ need_z3() {
     [ -z "${SLOW:-}" ] || rows+=('2 3 3' '3 4 4' '4 5 5' '5 6 6')
     for row in "${rows[@]}"; do
         read -r chunks steps rounds <<<"$row"
-        collrun synth allgather --topo "$DGX1" --nearest --chunks "$chunks" \
+        collrun synth allgather --timeout 10m --topo "$DGX1" --nearest --chunks "$chunks" \
             --steps "$steps" --rounds "$rounds" -p sccl.plan -o csv >sccl.csv
         grep -q "^sccl.plan,$steps,$chunks,$rounds," sccl.csv
         run -0 collrun verify sccl.plan
-        run -1 collrun synth allgather --topo "$DGX1" --nearest \
+        run -1 collrun synth allgather --timeout 10m --topo "$DGX1" --nearest \
             --chunks "$chunks" --steps "$steps" --rounds $((rounds - 1))
         [[ $output == *"no plan"* || $output == *"has only"* ]]
     done
