@@ -5,6 +5,7 @@
  *   registry_clients.c   answers of clients
  *   registry_members.c   register, admit, leave; the effect of a removal
  *   registry_suspect.c   suspicions, and when they declare a member dead
+ *   registry_ended.c     the removal of processes that have ended
  *   registry_flush.c     reports, the deadline, decisions
  *   registry_routes.c    slots and tables of the parameter server
  *   registry_links.c     link profiles
@@ -44,6 +45,15 @@ void gw__registry_remove(struct gw__registry *registry, struct gw_nodes nodes,
 
 /* Drops the suspicion of this member. */
 void gw__suspicion_drop(struct gw__member *member);
+/* Is the process active, and not the observer itself? */
+bool gw__registry_may_suspect(struct gw__registry *registry,
+                              struct gw__process by,
+                              struct gw__process suspected,
+                              struct gw__answer *answer);
+/* A certain SUSPECT: removes those in it that are still active. */
+enum gw_err gw__registry_remove_ended(struct gw__registry *registry,
+                                      const struct gw__command *command,
+                                      struct gw__answer *answer);
 
 /* The profile of a link, to be changed. */
 struct gw_link_profile *gw__registry_link(struct gw__registry *registry,

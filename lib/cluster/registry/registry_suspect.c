@@ -31,52 +31,6 @@ static bool is_seconded(const struct gw__registry *r,
            r->time_ms - m->suspected_ms <= GW__SUSPICION_LAPSE_MS;
 }
 
-/* Is this process active, and not the observer itself? */
-static bool may_suspect(struct gw__registry *r, struct gw__process by,
-                        struct gw__process suspected, struct gw__answer *answer)
-{
-    if (!gw__registry_active(r, suspected, answer))
-        return false;
-    if (by.node == suspected.node)
-        gw__refuse(answer, GW_EINVAL, "node %u cannot suspect itself", by.node);
-    return !answer->code;
-}
-
-/* The processes in this list that are still active. */
-static struct gw_nodes still_active(struct gw__registry *r,
-                                    const struct gw__command *c)
-{
-    struct gw_nodes nodes = {{0}};
-    for (unsigned i = 0; i < c->suspect.more_count; i++) {
-        struct gw__answer unused = {.code = GW_OK};
-        if (may_suspect(r, c->who, c->suspect.more[i], &unused))
-            gw__nodes_add(&nodes, c->suspect.more[i].node);
-    }
-    return nodes;
-}
-
-/* One removal, and so one new view, for all of them. */
-static enum gw_err remove_ended(struct gw__registry *r,
-                                const struct gw__command *c,
-                                struct gw__answer *answer)
-{
-    struct gw_nodes nodes = still_active(r, c);
-    if (may_suspect(r, c->who, c->suspect.suspected, answer))
-        gw__nodes_add(&nodes, c->suspect.suspected.node);
-    if (gw__nodes_is_empty(nodes))
-        return answer->code;
-    answer->code = GW_OK;
-    gw__registry_remove(r, nodes, GW__CONFIRMED_DEAD);
-    unsigned count = gw__nodes_count(nodes);
-    unsigned long long epoch = r->view.epoch;
-    return count > 1
-               ? gw__append_text(answer,
-                                 "%u nodes are declared dead: epoch %llu",
-                                 count, epoch)
-               : gw__append_text(answer, "node %u is declared dead: epoch %llu",
-                                 gw__nodes_next(&nodes, 0), epoch);
-}
-
 enum gw_err gw__apply_suspect(struct gw__registry *r,
                               const struct gw__command *c,
                               struct gw__answer *answer)
@@ -85,8 +39,8 @@ enum gw_err gw__apply_suspect(struct gw__registry *r,
     if (!gw__registry_active(r, c->who, answer))
         return answer->code;
     if (c->suspect.certain)
-        return remove_ended(r, c, answer);
-    if (!may_suspect(r, c->who, c->suspect.suspected, answer))
+        return gw__registry_remove_ended(r, c, answer);
+    if (!gw__registry_may_suspect(r, c->who, c->suspect.suspected, answer))
         return answer->code;
     struct gw__member *m = &r->members[node];
     bool enough =
