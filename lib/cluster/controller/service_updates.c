@@ -32,7 +32,7 @@ static void send_reports(struct gw__service *s, const struct gw_nodes *to,
 {
     const struct gw__flush *flush = &s->registry.flush;
     uint8_t out[GW__MESSAGE_MAX];
-    while (!gw__nodes_is_empty(nodes)) {
+    while (!gw__nodes_is_empty(*to) && !gw__nodes_is_empty(nodes)) {
         size_t bytes = gw__reported_encode(flush->since_epoch, flush->reports,
                                            &nodes, out, sizeof out);
         for (unsigned node = gw__nodes_next(to, 0); node < GW__NODES_MAX;
