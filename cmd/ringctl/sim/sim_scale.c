@@ -40,7 +40,7 @@ static double ms(uint64_t ns)
     return ns ? (double)ns / 1e6 : (double)NAN;
 }
 
-static void print_row(struct output *output, const struct change_case *c,
+static void print_change(struct output *output, const struct change_case *c,
                       const struct change_cost *cost)
 {
     const union value values[FIELDS] = {
@@ -75,7 +75,7 @@ static enum gw_err compare_sizes(struct output *output, struct change_case *c,
         c->members = n;
         if (change_measure(c, &cost, why))
             return why->code;
-        print_row(output, c, &cost);
+        print_change(output, c, &cost);
     }
     return GW_OK;
 }
