@@ -78,7 +78,7 @@ static void signal_child(struct supervisor *s, unsigned rank, int signal)
     kill(s->launch->program ? -pid : pid, signal);
 }
 
-/* The state tells a rank that hangs from one that waits for a CPU. */
+/* The state shows whether the rank hung or waited for a CPU. */
 static void note_killed(struct ending *ending, bool here)
 {
     unsigned long long start;

@@ -181,6 +181,13 @@ scale() {
     run -64 --separate-stderr "$R" sim scale -n 513
     [[ $stderr = *"rings of 8 to 512 members"* ]]
     run -64 --separate-stderr "$R" sim scale -n 7
+    for option in --raft --each "--faults none" "--seeds 1..2" "--for 2s" "--ack primary"; do
+        # shellcheck disable=SC2086 # words
+        run -64 --separate-stderr "$R" sim scale -n 8 $option
+        [[ $stderr = *"sim scale has only the option --nodes"* ]]
+    done
+    run -64 --separate-stderr "$R" sim scal
+    [[ $stderr = *"use ring, servers or scale"* ]]
     "$R" sim scale -n 16 -o json >"$BATS_TEST_TMPDIR/scale.json"
     "${R%/*}/collrun" plot "$BATS_TEST_TMPDIR/scale.json" -x members -y resume_ms \
         --script "$BATS_TEST_TMPDIR/scale.gnuplot"

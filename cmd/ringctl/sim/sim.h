@@ -53,8 +53,8 @@ void sim_names_out(const char *line, const struct simcluster_group *groups,
 
 /* ---- sim_scale.c ---- */
 
-/* `ringctl sim scale`: rings of up to `members`, 0: the default. Returns the
- * exit status. */
-int sim_scale(unsigned members);
+/* `ringctl sim scale`: rings of up to `members`, 0: the default. `plain`: no
+ * other option was given. Returns the exit status. */
+int sim_scale(unsigned members, bool plain);
 
 #endif

@@ -41,7 +41,7 @@ static double ms(uint64_t ns)
 }
 
 static void print_change(struct output *output, const struct change_case *c,
-                      const struct change_cost *cost)
+                         const struct change_cost *cost)
 {
     const union value values[FIELDS] = {
         {.text = change_names[c->kind]},
@@ -103,13 +103,14 @@ static enum gw_err print_all(unsigned most, struct gw_error *why)
         return why->code;
     output_reserve(output, "change", change_names[CHANGE_JOIN_MANY]);
     output_spare(output, "controller_beats_per_s beats_per_s log_bytes "
-                         "controller_messages messages bytes_most");
+                         "controller_messages messages bytes_most "
+                         "controller_bytes bytes views detect_ms decide_ms");
     enum gw_err err = compare(output, most, why);
     output_end(&output, err ? why : NULL, interrupted != 0);
     return err;
 }
 
-int sim_scale(unsigned members)
+int sim_scale(unsigned members, bool plain)
 {
     struct gw_error why = {0};
     unsigned most = members ? members : DEFAULT_MOST;
@@ -119,6 +120,9 @@ int sim_scale(unsigned members)
             "sim scale compares rings of %d to %d members; --nodes is the "
             "largest, not %u",
             LEAST, GW_RING_MEMBERS_MAX, most);
+    if (!plain)
+        return complain_with(GW_EINVAL,
+                             "sim scale has only the option --nodes");
     seeds_keep_memory();
     return print_all(most, &why) ? complain(&why) : 0;
 }

@@ -6,9 +6,8 @@
  * and late. A seed determines the schedule: the same words give the same
  * numbers everywhere. The invariants are checked after each input.
  *
- * simcluster/common/kind.h declares a kind of cluster, and explains how to add
- * one. Several seeds make one record, of sums and means,
- * or with --each one row per seed; it stops at the first that violates a rule.
+ * simcluster/common/kind.h explains how to add a kind of cluster. Several seeds
+ * make one record, or with --each one row per seed, up to the first violation.
  */
 #include "common/command.h"
 #include "ringctl/ringctl.h"
@@ -26,7 +25,8 @@ static const struct simcluster_kind *const sim_kinds[] = {&ring_simcluster_kind,
                                                           &ps_simcluster_kind};
 enum { SIM_KINDS = sizeof sim_kinds / sizeof *sim_kinds, FIELDS_MOST = 48 };
 
-static struct simcluster_request request = {.for_ns = 1000000000};
+#define DEFAULT_FOR_NS UINT64_C(1000000000)
+static struct simcluster_request request = {.for_ns = DEFAULT_FOR_NS};
 static const char *seeds_text, *faults_word, *events, *schedule;
 static const char *ack = "all", *suspicion, *algo;
 static struct ring_algos algos;
@@ -143,17 +143,14 @@ static enum gw_err find_kind(const char *name,
                              const struct simcluster_kind **kind,
                              struct gw_error *why)
 {
-    char known[100] = "";
     for (unsigned i = 0; i < SIM_KINDS; i++) {
         *kind = sim_kinds[i];
         if (strcmp(sim_kinds[i]->name, name) == 0)
             return GW_OK;
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
-                 sim_kinds[i]->name);
     }
-    return gw_fail(why, GW_EINVAL, "unknown cluster \"%.40s\"; use %s", name,
-                   known);
+    return gw_fail(why, GW_EINVAL,
+                   "unknown cluster \"%.40s\"; use ring, servers or scale",
+                   name);
 }
 
 static enum gw_err read_seeds(struct seeds *seeds, struct gw_error *why)
@@ -169,7 +166,6 @@ static enum gw_err read_seeds(struct seeds *seeds, struct gw_error *why)
     return GW_OK;
 }
 
-/* Without --nodes, the seed determines the number of members. */
 static enum gw_err read_algos(struct simcluster_request *resolved,
                               struct gw_error *why)
 {
@@ -199,9 +195,8 @@ static enum gw_err prepare_run(struct sim_run *run, const char *name,
                                struct gw_error *why)
 {
     struct simcluster_request resolved = request;
-    if (find_kind(name, &run->kind, why) || read_seeds(&run->seeds, why))
-        return why->code;
-    if (read_algos(&resolved, why))
+    if (find_kind(name, &run->kind, why) || read_seeds(&run->seeds, why) ||
+        read_algos(&resolved, why))
         return why->code;
     resolved.calm = faults_word != NULL;
     if (run->kind->groups)
@@ -390,11 +385,22 @@ static enum gw_err end_output(struct sim_run *run, const struct gw_error *error,
                          run->field_count, error, interrupted != 0, why);
 }
 
+/* Are only --nodes and options of all commands given? */
+static bool is_plain(void)
+{
+    const struct simcluster_request *r = &request;
+    return !r->servers && !r->replicas && !r->controllers && !r->placement &&
+           !r->raft && !r->silent && !r->unordered && !r->without &&
+           r->for_ns == DEFAULT_FOR_NS && strcmp(ack, "all") == 0 &&
+           !seeds_text && !faults_word && !events && !schedule && !suspicion &&
+           !algo && !each && !shrinks && !keeps_going;
+}
+
 static int run_sim(int operand_count, char **operands)
 {
     (void)operand_count;
     if (strcmp(operands[0], "scale") == 0)
-        return sim_scale(request.nodes);
+        return sim_scale(request.nodes, is_plain());
     struct sim_run *run = calloc(1, sizeof *run);
     struct gw_error why = {0}, late;
     if (!run)

@@ -7,8 +7,6 @@
  */
 #include "ring_simcluster.h"
 
-#include "simcluster/common/kind.h"
-
 #include <stdlib.h>
 
 #define QUIET_NS (1000 * MS)
@@ -209,7 +207,6 @@ enum gw_err change_measure(const struct change_case *c,
 {
     struct simcluster *w = malloc(sizeof *w);
     struct change *change = calloc(1, sizeof *change);
-    enum gw_err err = GW_OK;
     if (!w || !change) {
         free(w);
         free(change);
@@ -224,7 +221,7 @@ enum gw_err change_measure(const struct change_case *c,
                                            .for_ns = EVENT_NS + MS};
     if (is_join(c))
         w->params.later = concerned(c);
-    err = run(w, c, cost, why);
+    enum gw_err err = run(w, c, cost, why);
     gw__chosen_plans_fini(&w->chosen);
     simcluster_close(w);
     free(w);
