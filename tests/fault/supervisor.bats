@@ -281,3 +281,17 @@ go_on() {
     grep -q '"kind":"failure"' run.jsonl
     ringctl down
 }
+
+@test "the name of a run is free as soon as down has answered" {
+    [ -z "${SAN:-}" ] || skip "sanitizers must be loaded first"
+    # The supervisor takes two seconds more to end after its answer.
+    printf '%s\n' '#include <dlfcn.h>' '#include <unistd.h>' \
+        'int zmq_ctx_term(void *c) {' \
+        '    if (getenv("ENDS_LATE")) sleep(2);' \
+        '    return ((int (*)(void *))dlsym(RTLD_NEXT, "zmq_ctx_term"))(c);' \
+        '}' >late.c
+    ${CC:-cc} -D_GNU_SOURCE -include stdlib.h -fPIC -shared -o late.so late.c
+    ENDS_LATE=1 LD_PRELOAD=$PWD/late.so ringctl up 2 --name again
+    "$RINGCTL" down --run again
+    ringctl up 2 --name again
+}

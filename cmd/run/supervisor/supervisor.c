@@ -344,14 +344,14 @@ static void end_run(struct run *run)
                         run->failed.code ? run->failed.text : NULL);
     if (run->rpc.requests)
         later_end(run);
+    if (run->folder.fd >= 0)
+        close(run->folder.fd); /* with the answer, its name is free again */
     if (run->downer.bytes)
         serve_answer(run, &run->downer, GW_OK, status, "run %s has ended",
                      run->folder.name);
     else
         json_decref(status);
     rpc_server_close(&run->rpc);
-    if (run->folder.fd >= 0)
-        close(run->folder.fd);
 }
 
 static int supervisor_main(int argc, char **argv)
