@@ -251,16 +251,31 @@ END_TEST
 
 /* ---- meeting ---- */
 
-static void receive_address(unsigned from, uint64_t epoch, bool knows_ours)
+/* The address of a node is its number. */
+static void put_address(struct gw__writer *w, unsigned node)
 {
-    uint8_t out[64];
+    gw__put_node(w, node);
+    gw__put_u16(w, 1);
+    gw__put_u8(w, node);
+}
+
+/* From `from`, the addresses of the nodes `first` to `last`. */
+static void receive_addresses(unsigned from, uint64_t epoch, bool asks,
+                              unsigned first, unsigned last)
+{
+    uint8_t out[512];
     struct gw__writer w = gw__writer_on(out, sizeof out);
     gw__put_u8(&w, GW__PROTOCOL_ADDRESS);
     gw__put_u64(&w, epoch);
-    gw__put_u8(&w, knows_ours);
-    gw__put_id(&w, hand_id_of(from));
-    gw__put_u8(&w, from);
+    gw__put_u8(&w, asks);
+    for (unsigned node = first; node <= last; node++)
+        put_address(&w, node);
     hand_input(GW__MESSAGE, from, out, w.used);
+}
+
+static void receive_address(unsigned from, uint64_t epoch, bool asks)
+{
+    receive_addresses(from, epoch, asks, from, from);
 }
 
 static void submit_address(uint64_t epoch)
@@ -278,27 +293,54 @@ static unsigned addresses_sent(void)
     return count;
 }
 
-START_TEST(members_exchange_addresses_until_all_are_confirmed)
+/* The number of addresses in the only MEET to `to`, and whether it asks; -1:
+ * there is none. */
+static int addresses_to(unsigned to, bool *asks)
+{
+    int count = -1;
+    for (unsigned i = 0; i < hand.sent_count; i++) {
+        struct gw__reader r =
+            gw__reader_on(hand.sent[i].data, hand.sent[i].bytes);
+        if (hand.sent[i].to != to || gw__get_u8(&r) != GW__PROTOCOL_ADDRESS)
+            continue;
+        ck_assert_int_eq(count, -1);
+        (void)gw__get_u64(&r);
+        *asks = gw__get_bool(&r);
+        for (count = 0; r.left > 0 && !r.bad; count++) {
+            uint8_t address[8];
+            (void)gw__get_node(&r);
+            gw__get_bytes(&r, address, gw__get_u16_below(&r, sizeof address));
+        }
+        ck_assert(!r.bad);
+    }
+    return count;
+}
+
+START_TEST(members_exchange_addresses_until_all_are_known)
 {
     size_t bytes;
+    bool asks;
     hand_in_ring();
     receive_address(LEFT, 1, false); /* it is ahead: kept */
     submit_address(1);
     ck_assert_uint_eq(addresses_sent(), 2);
     ck_assert_ptr_null(hand_notification(GW__NOTIFY_ADDRESSES));
-    receive_address(RIGHT, 1, true);
+    hand_clear();
+    hand_pass(40);
+    ck_assert_int_eq(addresses_to(RIGHT, &asks), 1);
+    ck_assert(asks);
+    ck_assert_uint_eq(addresses_sent(), 1);
+    receive_address(RIGHT, 1, false);
     ck_assert_uint_eq(hand_notification(GW__NOTIFY_ADDRESSES)->epoch, 1);
     const uint8_t *blob = gw__member_address(hand.state, 1, RIGHT, &bytes);
     ck_assert_uint_eq(bytes, 1);
     ck_assert_uint_eq(blob[0], RIGHT);
     hand_clear();
-    hand_pass(40);
-    ck_assert_uint_eq(addresses_sent(), 1); /* LEFT may not know our epoch */
-    receive_address(LEFT, 1, true);
-    hand_clear();
     hand_pass(200);
     ck_assert_uint_eq(addresses_sent(), 0);
-    receive_address(LEFT, 1, false); /* it does not */
+    receive_address(LEFT, 1, true); /* it lacks ours */
+    ck_assert_int_eq(addresses_to(LEFT, &asks), 1);
+    ck_assert(!asks);
     ck_assert_uint_eq(addresses_sent(), 1);
     ck_assert_uint_eq(hand.notification_count, 0);
 }
@@ -309,17 +351,114 @@ START_TEST(another_view_restarts_the_rendezvous)
     size_t bytes;
     hand_in_ring();
     submit_address(1);
-    receive_address(LEFT, 1, true);
+    receive_address(LEFT, 1, false);
     hand_ring_is(2, 4, (const unsigned[]){SELF, LEFT, RIGHT, 7});
     hand_send_update();
     hand_clear();
-    receive_address(RIGHT, 1, true);
+    receive_address(RIGHT, 1, false);
     ck_assert_ptr_null(hand_notification(GW__NOTIFY_ADDRESSES));
     ck_assert_ptr_null(gw__member_address(hand.state, 1, LEFT, &bytes));
     submit_address(1); /* too late */
     ck_assert_uint_eq(addresses_sent(), 0);
     submit_address(2);
     ck_assert_uint_eq(addresses_sent(), 3);
+    receive_address(7, 1, true); /* of a former view: no answer */
+    ck_assert_uint_eq(addresses_sent(), 3);
+}
+END_TEST
+
+/* The ring of 40 begins with SELF. So the node `distance` ranks before it is
+ * the last one but distance - 1. */
+enum { LARGE = 40, LARGE_FIRST = 10 };
+
+static unsigned large_before(unsigned distance)
+{
+    return LARGE_FIRST + LARGE - distance;
+}
+
+static void hand_in_large_ring(void)
+{
+    unsigned nodes[LARGE] = {SELF};
+    for (unsigned i = 1; i < LARGE; i++)
+        nodes[i] = LARGE_FIRST + i;
+    hand_in_ring();
+    hand_ring_is(2, LARGE, nodes);
+    hand_send_update();
+    hand_clear();
+}
+
+START_TEST(large_rings_pass_addresses_on)
+{
+    bool asks;
+    hand_in_large_ring();
+    submit_address(2);
+    ck_assert_uint_eq(addresses_sent(), 15);
+    for (unsigned i = 1; i <= 15; i++)
+        ck_assert_int_eq(addresses_to(LARGE_FIRST + i, &asks), 1);
+    hand_clear();
+    for (unsigned d = 1; d <= 14; d++)
+        receive_address(large_before(d), 2, false);
+    ck_assert_uint_eq(addresses_sent(), 0);
+    receive_address(large_before(15), 2, false);
+    /* Its block is whole. The member 32 ranks after it lacks 8. */
+    ck_assert_uint_eq(addresses_sent(), 2);
+    ck_assert_int_eq(addresses_to(LARGE_FIRST + 16, &asks), 16);
+    ck_assert_int_eq(addresses_to(LARGE_FIRST + 32, &asks), 8);
+    receive_addresses(large_before(16), 2, false, large_before(31),
+                      large_before(16));
+    ck_assert_ptr_null(hand_notification(GW__NOTIFY_ADDRESSES));
+    receive_addresses(large_before(32), 2, false, large_before(39),
+                      large_before(32));
+    ck_assert_ptr_nonnull(hand_notification(GW__NOTIFY_ADDRESSES));
+    ck_assert_uint_eq(addresses_sent(), 2);
+}
+END_TEST
+
+START_TEST(lost_addresses_are_asked_for_where_they_come_from)
+{
+    bool asks;
+    hand_in_large_ring();
+    submit_address(2);
+    hand_clear();
+    receive_addresses(large_before(5), 2, false, large_before(15),
+                      large_before(5));
+    receive_addresses(large_before(16), 2, false, large_before(30),
+                      large_before(16));
+    hand_pass(40);
+    /* The distances 1 to 4, 31, and 32 to 39 are missing. */
+    ck_assert_uint_eq(addresses_sent(), 4 + 1 + 1);
+    for (unsigned d = 1; d <= 4; d++)
+        ck_assert_int_eq(addresses_to(large_before(d), &asks), 1);
+    ck_assert_int_eq(addresses_to(large_before(16), &asks), 1);
+    ck_assert_int_eq(addresses_to(large_before(32), &asks), 1);
+    ck_assert(asks);
+    hand_clear();
+    /* It answers with what it has of its block. */
+    receive_address(LARGE_FIRST + 32, 2, true);
+    ck_assert_int_eq(addresses_to(LARGE_FIRST + 32, &asks), 4);
+    ck_assert(!asks);
+}
+END_TEST
+
+START_TEST(a_malformed_address_is_ignored)
+{
+    size_t bytes;
+    uint8_t out[64];
+    struct gw__writer w = gw__writer_on(out, sizeof out);
+    hand_in_ring();
+    submit_address(1);
+    gw__put_u8(&w, GW__PROTOCOL_ADDRESS);
+    gw__put_u64(&w, 1);
+    gw__put_u8(&w, 0);
+    put_address(&w, LEFT);
+    for (size_t cut = 1; cut < w.used; cut++)
+        hand_input(GW__MESSAGE, LEFT, out, cut);
+    gw__put_node(&w, RIGHT);
+    gw__put_u16(&w, 2);
+    gw__put_u8(&w, 0);
+    hand_input(GW__MESSAGE, LEFT, out, w.used);
+    ck_assert_ptr_null(gw__member_address(hand.state, 1, LEFT, &bytes));
+    ck_assert_ptr_null(gw__member_address(hand.state, 1, RIGHT, &bytes));
 }
 END_TEST
 
@@ -429,8 +568,11 @@ Suite *suite_member_want(void)
     tcase_add_test(t, a_connection_lost_without_an_update_is_an_end);
     tcase_add_test(t, who_cannot_be_seen_is_suspected_without_heartbeats);
     tcase_add_test(t, a_report_goes_before_accusations);
-    tcase_add_test(t, members_exchange_addresses_until_all_are_confirmed);
+    tcase_add_test(t, members_exchange_addresses_until_all_are_known);
     tcase_add_test(t, another_view_restarts_the_rendezvous);
+    tcase_add_test(t, large_rings_pass_addresses_on);
+    tcase_add_test(t, lost_addresses_are_asked_for_where_they_come_from);
+    tcase_add_test(t, a_malformed_address_is_ignored);
     tcase_add_test(t, who_waits_for_a_leader_in_vain_is_parked);
     tcase_add_test(t, none_is_parked_that_waits_for_nothing);
     tcase_add_test(t, too_many_commands_are_refused_and_a_report_still_goes);

@@ -1,67 +1,163 @@
 /* SPDX-License-Identifier: MIT
  *
- * The meeting: the members of a view exchange the addresses of their ends of
- * its data wire.
+ * MEET: the members of a view exchange the addresses of their ends of its data
+ * wire.
  *
- *     MEET  ring epoch | does the sender know yours? | incarnation | address
+ *     MEET  ring epoch | is it a question? | (node, bytes, address) ...
  *
- * A member first sends it to all others, then again to those whose address is
- * missing or that do not know ours; the receiver answers at once. A message for
- * a later view than ours is kept, because its sender may be ahead.
+ * It is an all-gather by dissemination (Bruck's, with radix 16): in round r a
+ * member sends the addresses of its block, which are those of itself and of the
+ * 16^r - 1 ranks before it, to the members 16^r, 2 * 16^r, ... 15 * 16^r ranks
+ * after it. So up to 16 members send to each other directly, and n members send
+ * 15 log16(n) messages each. A block leaves once, when it is whole.
  *
- * Joiners send READY to the members of the newest view, with each HELLO. In a
- * large ring that is to the first few members, one of which mostly admits, and
- * to some others in turn.
+ * A message may be lost. A member that lacks addresses after a while asks the
+ * member whose message would have contained them. That one answers with what it
+ * has of its block. So nobody needs a confirmation.
+ *
+ * Within a ring epoch a node is one process and has one address, whoever sends
+ * it. An address of a later view than ours is kept, because its sender may be
+ * ahead.
  */
 #include "member_parts.h"
 
 #include <string.h>
 
 enum {
+    RADIX = 16,
     AGAIN_NS = 30000000,
-    READY_LASTS_NS = 500000000,
-    HEAD_BYTES = 1 + 8 + 1 + 16,
-    READY_FIRST = 8,
-    READY_MOST = 64 /* receivers of a READY */
+    HEAD_BYTES = 1 + 8 + 1,
+    ENTRY_BYTES = 2 + 2, /* and the address */
 };
 
-/* Is the view of the meeting still ours? */
+/* ---- what is known ---- */
+
+/* Is the view of the exchange still ours? */
 static bool is_current_exchange(const struct gw__member_core *m)
 {
     return m->address_epoch && m->address_epoch == m->view.ring_epoch;
 }
 
-static bool knows(const struct gw__member_core *m,
-                  const struct gw__ring_member *peer)
+static bool knows(const struct gw__member_core *m, unsigned node)
 {
-    const struct gw__peer_address *address = &m->addresses[peer->node];
-    return gw__nodes_has(&m->address_nodes, peer->node) &&
-           address->ring_epoch == m->address_epoch &&
-           gw__id_equal(address->incarnation, peer->incarnation);
+    return node == m->node ||
+           (gw__nodes_has(&m->address_nodes, node) &&
+            m->addresses[node].ring_epoch == m->address_epoch);
 }
 
-static void send_address(const struct gw__member_core *m,
-                         const struct gw__ring_member *peer)
+static const uint8_t *address_of(const struct gw__member_core *m, unsigned node,
+                                 size_t *bytes)
 {
-    uint8_t out[HEAD_BYTES + GW__BLOB_MAX];
-    struct gw__writer w = gw__writer_on(out, sizeof out);
+    *bytes = node == m->node ? m->address_bytes : m->addresses[node].bytes;
+    if (node == m->node)
+        return m->address;
+    return *bytes <= GW__SHORT_BLOB ? m->short_blobs[node] : m->blobs[node];
+}
+
+/* The node that is `distance` ranks before this one in the ring. */
+static unsigned node_before(const struct gw__member_core *m, unsigned distance)
+{
+    unsigned n = m->view.ring_count;
+    unsigned rank = (unsigned)gw__view_rank(&m->view, m->node);
+    return m->view.ring[(rank + n - distance) % n].node;
+}
+
+static unsigned node_after(const struct gw__member_core *m, unsigned distance)
+{
+    return node_before(m, m->view.ring_count - distance);
+}
+
+/* The stride of the round whose messages cover this distance, which is not 0:
+ * the highest power of the radix that is not above it. */
+static unsigned stride_of(unsigned distance)
+{
+    unsigned stride = 1;
+    while (distance / RADIX >= stride)
+        stride *= RADIX;
+    return stride;
+}
+
+/* ---- sending ---- */
+
+static struct gw__writer begin(const struct gw__member_core *m, bool asks,
+                               uint8_t out[GW__MESSAGE_MAX])
+{
+    struct gw__writer w = gw__writer_on(out, GW__MESSAGE_MAX);
     gw__put_u8(&w, GW__PROTOCOL_ADDRESS);
     gw__put_u64(&w, m->address_epoch);
-    gw__put_u8(&w, knows(m, peer));
-    gw__put_id(&w, m->config.incarnation);
-    gw__put_bytes(&w, m->address, m->address_bytes);
-    m->act->send(m->act->driver, peer->node, out, w.used);
+    gw__put_u8(&w, asks);
+    return w;
 }
 
-/* Do both have the address of the other? */
-static bool is_done(const struct gw__member_core *m,
-                    const struct gw__ring_member *peer)
+static void put_address(const struct gw__member_core *m, struct gw__writer *w,
+                        unsigned node)
 {
-    return knows(m, peer) && m->addresses[peer->node].knows_ours;
+    size_t bytes;
+    const uint8_t *address = address_of(m, node, &bytes);
+    gw__put_node(w, node);
+    gw__put_u16(w, (unsigned)bytes);
+    gw__put_bytes(w, address, bytes);
 }
 
-/* The pause before a repetition. In a large ring it grows, since each member
- * sends to all. */
+/* Sends the known addresses of the first `count` members of the block, in as
+ * many messages as they need. */
+static void send_block(const struct gw__member_core *m, unsigned to,
+                       unsigned count)
+{
+    uint8_t out[GW__MESSAGE_MAX];
+    struct gw__writer w = begin(m, false, out);
+    for (unsigned distance = 0; distance < count; distance++) {
+        unsigned node = node_before(m, distance);
+        if (!knows(m, node))
+            continue;
+        if (w.used + ENTRY_BYTES + GW__BLOB_MAX > sizeof out) {
+            m->act->send(m->act->driver, to, out, w.used);
+            w = begin(m, false, out);
+        }
+        put_address(m, &w, node);
+    }
+    m->act->send(m->act->driver, to, out, w.used);
+}
+
+/* How much of the block does the member need that is `distance` ranks after
+ * this one? */
+static unsigned block_for(const struct gw__member_core *m, unsigned distance)
+{
+    unsigned stride = stride_of(distance);
+    unsigned left = m->view.ring_count - distance;
+    return stride < left ? stride : left;
+}
+
+static void send_round(const struct gw__member_core *m, unsigned stride)
+{
+    unsigned n = m->view.ring_count;
+    for (unsigned i = 1; i < RADIX && i * stride < n; i++)
+        send_block(m, node_after(m, i * stride), block_for(m, i * stride));
+}
+
+static void ask(const struct gw__member_core *m, unsigned to)
+{
+    uint8_t out[GW__MESSAGE_MAX];
+    struct gw__writer w = begin(m, true, out);
+    put_address(m, &w, m->node);
+    m->act->send(m->act->driver, to, out, w.used);
+}
+
+/* Asks the senders of the missing addresses, each once. */
+static void ask_again(struct gw__member_core *m)
+{
+    unsigned asked = 0;
+    for (unsigned d = m->address_reach; d < m->view.ring_count; d++) {
+        unsigned sender = d - d % stride_of(d);
+        if (knows(m, node_before(m, d)) || sender == asked)
+            continue;
+        ask(m, node_before(m, sender));
+        asked = sender;
+    }
+}
+
+/* The pause before questions. In a large ring it grows, since all members have
+ * much to do there. */
 static uint64_t again_ns(const struct gw__member_core *m)
 {
     enum { LARGE = 64, DOUBLINGS = 4 };
@@ -71,50 +167,44 @@ static uint64_t again_ns(const struct gw__member_core *m)
                                       : AGAIN_NS;
 }
 
-/* Counts the peers whose exchange is not over, and sends them our address. */
-static void send_addresses(struct gw__member_core *m)
-{
-    m->addresses_missing = m->addresses_open = 0;
-    for (unsigned i = 0; i < m->view.ring_count; i++) {
-        const struct gw__ring_member *peer = &m->view.ring[i];
-        if (peer->node == m->node || is_done(m, peer))
-            continue;
-        m->addresses_missing += !knows(m, peer);
-        m->addresses_open++;
-        send_address(m, peer);
-    }
-    m->address_retry_ns = m->now_ns + again_ns(m);
-    m->address_retries++;
-}
+/* ---- the exchange ---- */
 
-/* Ends the repetitions when all peers are done, and notifies the application
- * when all addresses are known. */
-static void check_addresses(struct gw__member_core *m)
+/* Sends the blocks that have become whole, and notifies the application when
+ * all addresses are known. */
+static void advance(struct gw__member_core *m)
 {
-    if (m->addresses_open == 0)
-        m->address_retry_ns = 0;
-    if (m->addresses_missing > 0 || m->has_all_addresses)
+    unsigned n = m->view.ring_count;
+    while (m->address_reach < n && knows(m, node_before(m, m->address_reach)))
+        m->address_reach++;
+    for (; m->address_stride < n && m->address_reach >= m->address_stride;
+         m->address_stride *= RADIX)
+        send_round(m, m->address_stride);
+    if (m->address_reach < n || m->has_all_addresses)
         return;
     struct gw__notification notification = {.kind = GW__NOTIFY_ADDRESSES,
                                             .epoch = m->address_epoch,
                                             .node = m->node};
     m->has_all_addresses = true;
+    m->address_retry_ns = 0;
     gw__member_notify(m, &notification);
 }
 
 void gw__addresses_begin(struct gw__member_core *m, uint64_t ring_epoch,
                          const void *blob, size_t bytes)
 {
-    if (bytes > GW__BLOB_MAX || ring_epoch != m->view.ring_epoch)
+    if (bytes > GW__BLOB_MAX || ring_epoch != m->view.ring_epoch ||
+        gw__view_rank(&m->view, m->node) < 0)
         return; /* another view has come */
     m->address_epoch = ring_epoch;
     m->address_bytes = bytes;
     m->has_all_addresses = false;
+    m->address_reach = 0;
+    m->address_stride = 1;
     m->address_retries = 0;
     if (bytes)
         memcpy(m->address, blob, bytes);
-    send_addresses(m);
-    check_addresses(m);
+    m->address_retry_ns = m->now_ns + again_ns(m);
+    advance(m);
 }
 
 void gw__addresses_tick(struct gw__member_core *m)
@@ -122,160 +212,72 @@ void gw__addresses_tick(struct gw__member_core *m)
     if (!is_current_exchange(m)) {
         m->address_retry_ns = 0;
     } else if (m->address_retry_ns && m->now_ns >= m->address_retry_ns) {
-        send_addresses(m);
-        check_addresses(m);
+        ask_again(m);
+        m->address_retry_ns = m->now_ns + again_ns(m);
+        m->address_retries++;
     }
 }
 
-static void keep_address(struct gw__member_core *m, unsigned node,
-                         const struct gw__peer_address *head,
-                         struct gw__reader *r)
+static void keep_address(struct gw__member_core *m, uint64_t ring_epoch,
+                         unsigned node, const void *address, size_t bytes)
 {
-    struct gw__peer_address *address = &m->addresses[node];
-    if (!gw__nodes_has(&m->address_nodes, node))
-        *address = (struct gw__peer_address){.bytes = 0};
+    struct gw__peer_address *kept = &m->addresses[node];
+    if (node == m->node || (gw__nodes_has(&m->address_nodes, node) &&
+                            ring_epoch < kept->ring_epoch))
+        return;
     gw__nodes_add(&m->address_nodes, node);
-    bool known = address->ring_epoch == head->ring_epoch &&
-                 gw__id_equal(address->incarnation, head->incarnation);
-    address->knows_ours = (known && address->knows_ours) || head->knows_ours;
-    address->ring_epoch = head->ring_epoch;
-    address->incarnation = head->incarnation;
-    address->bytes = r->left;
-    gw__get_bytes(r,
-                  address->bytes <= GW__SHORT_BLOB ? m->short_blobs[node]
-                                                   : m->blobs[node],
-                  r->left);
+    *kept = (struct gw__peer_address){ring_epoch, bytes};
+    memcpy(bytes <= GW__SHORT_BLOB ? m->short_blobs[node] : m->blobs[node],
+           address, bytes);
+}
+
+/* Reads the addresses of a message; with `m` keeps them, too. */
+static void read_addresses(struct gw__reader *r, uint64_t ring_epoch,
+                           struct gw__member_core *m)
+{
+    while (r->left > 0 && !r->bad) {
+        unsigned node = gw__get_node(r);
+        size_t bytes = gw__get_u16_below(r, GW__BLOB_MAX + 1);
+        gw__reader_demand(r, bytes <= r->left);
+        if (r->bad)
+            return;
+        if (m)
+            keep_address(m, ring_epoch, node, r->at, bytes);
+        r->at += bytes;
+        r->left -= bytes;
+    }
 }
 
 void gw__addresses_message(struct gw__member_core *m,
                            const struct gw__input *input)
 {
-    struct gw__peer_address head = {0};
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
     (void)gw__get_u8(&r);
-    head.ring_epoch = gw__get_u64(&r);
-    head.knows_ours = gw__get_bool(&r);
-    head.incarnation = gw__get_id(&r);
-    if (r.bad || r.left > GW__BLOB_MAX || input->from >= GW__NODES_MAX ||
-        input->from == m->node ||
-        (gw__nodes_has(&m->address_nodes, input->from) &&
-         head.ring_epoch < m->addresses[input->from].ring_epoch))
+    uint64_t ring_epoch = gw__get_u64(&r);
+    bool asks = gw__get_bool(&r);
+    struct gw__reader checked = r;
+    read_addresses(&checked, ring_epoch, NULL);
+    if (checked.bad)
         return;
+    read_addresses(&r, ring_epoch, m);
+    if (!is_current_exchange(m) || ring_epoch != m->address_epoch)
+        return;
+    advance(m);
     int rank = gw__view_rank(&m->view, input->from);
-    if (rank < 0 || !is_current_exchange(m)) {
-        keep_address(m, input->from, &head, &r);
+    if (!asks || rank < 0 || input->from == m->node)
         return;
-    }
-    const struct gw__ring_member *peer = &m->view.ring[rank];
-    bool was_known = knows(m, peer), was_done = is_done(m, peer);
-    keep_address(m, input->from, &head, &r);
-    m->addresses_missing += was_known - knows(m, peer);
-    m->addresses_open += was_done - is_done(m, peer);
-    if (head.ring_epoch != m->address_epoch)
-        return;
-    check_addresses(m);
-    if (!head.knows_ours)
-        send_address(m, peer);
+    unsigned n = m->view.ring_count;
+    unsigned own = (unsigned)gw__view_rank(&m->view, m->node);
+    send_block(m, input->from, block_for(m, ((unsigned)rank + n - own) % n));
 }
 
 const void *gw__member_address(const void *state, uint64_t ring_epoch,
                                unsigned node, size_t *bytes)
 {
     const struct gw__member_core *m = state;
-    int rank = gw__view_rank(&m->view, node);
     *bytes = 0;
-    if (!is_current_exchange(m) || ring_epoch != m->address_epoch || rank < 0)
+    if (!is_current_exchange(m) || ring_epoch != m->address_epoch ||
+        gw__view_rank(&m->view, node) < 0 || !knows(m, node))
         return NULL;
-    if (node == m->node) {
-        *bytes = m->address_bytes;
-        return m->address;
-    }
-    if (!knows(m, &m->view.ring[rank]))
-        return NULL;
-    *bytes = m->addresses[node].bytes;
-    return *bytes <= GW__SHORT_BLOB ? m->short_blobs[node] : m->blobs[node];
-}
-
-/* ---- ready joiners ---- */
-
-void gw__ready_send(struct gw__member_core *m)
-{
-    uint8_t out[32];
-    struct gw__writer w = gw__writer_on(out, sizeof out);
-    const struct gw__view *view = &m->update.view;
-    bool large = view->ring_count > READY_MOST;
-    if (!m->is_ready || m->stage != GW__STAGE_REGISTERED)
-        return;
-    gw__put_u8(&w, GW__PROTOCOL_READY);
-    gw__put_id(&w, m->config.incarnation);
-    gw__put_u64(&w, m->ready_op);
-    unsigned first = large ? READY_FIRST : view->ring_count;
-    for (unsigned i = 0; i < first; i++)
-        m->act->send(m->act->driver, view->ring[i].node, out, w.used);
-    for (unsigned i = first; large && i < READY_MOST; i++) {
-        unsigned rank = m->ready_next++ % view->ring_count;
-        m->act->send(m->act->driver, view->ring[rank].node, out, w.used);
-    }
-}
-
-/* Has this incarnation been ready until now? */
-static bool is_still_ready(const struct gw__member_core *m, unsigned node,
-                           struct gw__id incarnation)
-{
-    const struct gw__ready *ready = &m->ready[node];
-    return gw__nodes_has(&m->ready_nodes, node) &&
-           m->now_ns - ready->received_ns < READY_LASTS_NS &&
-           gw__id_equal(ready->incarnation, incarnation);
-}
-
-void gw__ready_message(struct gw__member_core *m, const struct gw__input *input)
-{
-    struct gw__ready ready;
-    struct gw__reader r = gw__reader_on(input->data, input->bytes);
-    (void)gw__get_u8(&r);
-    ready.incarnation = gw__get_id(&r);
-    ready.op = gw__get_u64(&r);
-    ready.received_ns = m->now_ns;
-    if (!gw__reader_done(&r) || input->from >= GW__NODES_MAX)
-        return;
-    bool same = is_still_ready(m, input->from, ready.incarnation);
-    m->ready[input->from] = ready;
-    gw__nodes_add(&m->ready_nodes, input->from);
-    if (!same)
-        gw__ready_check(m);
-}
-
-static bool is_ready(const struct gw__member_core *m,
-                     const struct gw__process *joiner)
-{
-    return joiner->node < GW__NODES_MAX &&
-           is_still_ready(m, joiner->node, joiner->incarnation);
-}
-
-unsigned gw__ready_joiners(const struct gw__member_core *m,
-                           struct gw__process *out)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < m->update.joiner_count; i++)
-        if (is_ready(m, &m->update.joiners[i])) {
-            if (out)
-                out[count] = m->update.joiners[i];
-            count++;
-        }
-    return count;
-}
-
-void gw__ready_check(struct gw__member_core *m)
-{
-    struct gw__process who[GW__NODES_MAX];
-    unsigned count = gw__ready_joiners(m, who);
-    struct gw_nodes nodes = {{0}};
-    for (unsigned i = 0; i < count; i++)
-        gw__nodes_add(&nodes, who[i].node % GW__NODES_MAX);
-    if (gw__nodes_equal(nodes, m->ready_notified))
-        return;
-    struct gw__notification notification = {
-        .kind = GW__NOTIFY_READY, .node = m->node, .count = count};
-    m->ready_notified = nodes;
-    gw__member_notify(m, &notification);
+    return address_of(m, node, bytes);
 }

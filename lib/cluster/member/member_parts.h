@@ -6,7 +6,8 @@
  *   member_want.c       requests to the controllers, most urgent first
  *   member_detect.c     the detector inside
  *   member_suspicion.c  members to suspect
- *   member_addresses.c  addresses of the data wire, and joiners that are ready
+ *   member_addresses.c  addresses of the data wire
+ *   member_ready.c      joiners that are ready
  *   member_describe.c   the state, for people
  *   member_requests.c   requests of the application
  *
@@ -54,8 +55,6 @@ struct gw__member_suspicion {
 /* Another member's end of the data wire. */
 struct gw__peer_address {
     uint64_t ring_epoch;
-    struct gw__id incarnation;
-    bool knows_ours;
     size_t bytes;
 };
 
@@ -107,10 +106,10 @@ struct gw__member_core {
     /* The exchange of addresses; `address_epoch` 0: not requested. */
     uint64_t address_epoch;
     bool has_all_addresses;
-    /* Peers whose address is missing, and peers for which also is not known
-     * that they have ours. */
-    unsigned addresses_missing, addresses_open;
-    uint64_t address_retry_ns; /* time of the next repetition; 0: not needed */
+    unsigned address_reach; /* the block that is known: so many ranks up to ours
+                              */
+    unsigned address_stride; /* of the next round, which needs a block of it */
+    uint64_t address_retry_ns; /* time of the next questions; 0: not needed */
     unsigned address_retries;
     size_t address_bytes;
     struct gw_nodes address_nodes; /* nodes in `addresses` */
@@ -218,8 +217,11 @@ void gw__addresses_begin(struct gw__member_core *m, uint64_t ring_epoch,
                          const void *blob, size_t bytes);
 void gw__addresses_message(struct gw__member_core *m,
                            const struct gw__input *input);
-/* Repeats unconfirmed messages when it is time. */
+/* Asks for missing addresses when it is time. */
 void gw__addresses_tick(struct gw__member_core *m);
+
+/* ---- member_ready.c ---- */
+
 void gw__ready_send(struct gw__member_core *m);
 void gw__ready_message(struct gw__member_core *m,
                        const struct gw__input *input);
