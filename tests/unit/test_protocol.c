@@ -140,25 +140,96 @@ START_TEST(reports_are_passed_on_whole)
 }
 END_TEST
 
-/* A message of one report, and then one of the other. */
+/* Of two nodes that are not neighbours: a message of one report, and then one of
+ * the other. */
 START_TEST(reports_that_do_not_fit_are_left)
 {
     static struct gw__report in[GW__NODES_MAX];
     static struct gw__reported reported;
-    struct gw_nodes nodes = {{6}};
+    struct gw_nodes nodes = {{2 | 32}};
     struct gw__report out;
-    uint8_t data[32];
+    uint8_t data[64];
     unsigned node;
     size_t one = gw__reported_encode(9, in, &nodes, data, sizeof data);
-    nodes = (struct gw_nodes){{6}};
+    nodes = (struct gw_nodes){{2 | 32}};
     ck_assert_uint_eq(gw__reported_encode(9, in, &nodes, data, 8), 0);
     ck_assert_uint_eq(gw__nodes_count(nodes), 2);
     size_t used = gw__reported_encode(9, in, &nodes, data, one - 1);
     ck_assert_uint_lt(used, one);
-    ck_assert_uint_eq(nodes.words[0], 4);
+    ck_assert_uint_eq(nodes.words[0], 32);
     ck_assert_int_eq(gw__reported_decode(data, used, &reported, NULL), GW_OK);
     ck_assert(gw__reported_next(&reported, &node, &out) && node == 1);
     ck_assert(!gw__reported_next(&reported, &node, &out));
+}
+END_TEST
+
+/* The report of a member in a plan of its own: at each member one edge has
+ * moved by a place. */
+static struct gw__report moving_report(unsigned node, unsigned members)
+{
+    struct gw__report report = {.low_watermark = 7, .op_count = 1};
+    static struct gw__held_chunk held[GW__REPORT_CHUNKS_MAX];
+    unsigned nodes[GW__NODES_MAX];
+    for (unsigned i = 0; i < members; i++)
+        nodes[i] = i;
+    for (unsigned c = 0; c < members; c++) {
+        held[c] = (struct gw__held_chunk){.final = false};
+        for (unsigned i = c + 1; c < node && i <= node; i++)
+            gw__nodes_add(&held[c].set, i);
+    }
+    gw__holdings_pack(&report.ops[0],
+                      &(const struct gw__places){members, nodes}, held,
+                      members);
+    return report;
+}
+
+static void reports_return(const struct gw__report in[GW__NODES_MAX],
+                           struct gw_nodes nodes, size_t most)
+{
+    static struct gw__reported reported;
+    static uint8_t data[GW__MESSAGE_MAX];
+    struct gw_nodes left = nodes;
+    struct gw__report out;
+    unsigned node;
+    size_t used = gw__reported_encode(9, in, &left, data, sizeof data);
+    ck_assert_uint_le(used, most);
+    ck_assert(gw__nodes_is_empty(left));
+    ck_assert_int_eq(gw__reported_decode(data, used, &reported, NULL), GW_OK);
+    while (gw__reported_next(&reported, &node, &out)) {
+        ck_assert(gw__nodes_has(&nodes, node));
+        gw__nodes_remove(&nodes, node);
+        ck_assert_uint_eq(out.low_watermark, in[node].low_watermark);
+        ck_assert_uint_eq(out.op_count, in[node].op_count);
+        ck_assert_uint_eq(out.ops[0].bytes, in[node].ops[0].bytes);
+        ck_assert_mem_eq(out.ops[0].data, in[node].ops[0].data,
+                         out.ops[0].bytes);
+    }
+    ck_assert(gw__nodes_is_empty(nodes));
+}
+
+START_TEST(reports_of_a_large_ring_are_a_few_runs)
+{
+    static struct gw__report in[GW__NODES_MAX];
+    enum { MEMBERS = 250 };
+    struct gw_nodes nodes = gw__nodes_first(MEMBERS);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        in[i] = moving_report(i, MEMBERS);
+    reports_return(in, nodes, 300);
+    gw__nodes_remove(&nodes, 100);
+    gw__nodes_remove(&nodes, 101);
+    reports_return(in, nodes, 400);
+}
+END_TEST
+
+START_TEST(reports_without_a_pattern_return_as_well)
+{
+    static struct gw__report in[GW__NODES_MAX];
+    enum { MEMBERS = 250 };
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        in[i] = moving_report(i * 83 % MEMBERS, MEMBERS);
+        in[i].low_watermark = (i * 7919 % 13) << (i % 5 * 13);
+    }
+    reports_return(in, gw__nodes_first(MEMBERS), MEMBERS * 60);
 }
 END_TEST
 
@@ -367,6 +438,8 @@ Suite *suite_protocol(void)
     tcase_add_test(t, a_redirect_names_a_node_or_none);
     tcase_add_test(t, reports_are_passed_on_whole);
     tcase_add_test(t, reports_that_do_not_fit_are_left);
+    tcase_add_test(t, reports_of_a_large_ring_are_a_few_runs);
+    tcase_add_test(t, reports_without_a_pattern_return_as_well);
     tcase_add_test(t, an_update_has_what_the_registry_has);
     tcase_add_test(t, only_the_newest_decision_of_an_open_op_is_sent);
     tcase_add_test(t, decisions_of_an_earlier_flush_are_not_sent);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The smaller messages as bytes: HELLO, LEASE, ANSWER and REDIRECT, REPORTED.
- * See protocol.h; NEWS is in membership_update.c.
+ * The smaller messages as bytes: HELLO, LEASE, ANSWER and REDIRECT. See
+ * protocol.h; NEWS is in membership_update.c, REPORTED in reported.c.
  */
 #include "protocol.h"
 
@@ -100,57 +100,4 @@ enum gw_err gw__reply_decode(const void *data, size_t bytes,
             return GW_OK;
     }
     return gw_fail(why, GW_EDATA, "malformed reply of %zu bytes", bytes);
-}
-
-/* ---- REPORTED ---- */
-
-size_t gw__reported_encode(uint64_t flush_epoch,
-                           const struct gw__report reports[GW__NODES_MAX],
-                           struct gw_nodes *nodes, void *out, size_t room)
-{
-    struct gw__writer w = gw__writer_on(out, room);
-    size_t whole = 0;
-    gw__put_u8(&w, GW__PROTOCOL_REPORTED);
-    gw__put_u64(&w, flush_epoch);
-    for (unsigned node = gw__nodes_next(nodes, 0); node < GW__NODES_MAX;
-         node = gw__nodes_next(nodes, node + 1)) {
-        gw__put_node(&w, node);
-        gw__put_report(&w, &reports[node]);
-        if (!gw__writer_fits(&w))
-            break;
-        whole = w.used;
-        gw__nodes_remove(nodes, node);
-    }
-    return whole;
-}
-
-enum gw_err gw__reported_decode(const void *data, size_t bytes,
-                                struct gw__reported *reported,
-                                struct gw_error *why)
-{
-    struct gw__reader r = gw__reader_on(data, bytes);
-    struct gw__report report;
-    gw__reader_demand(&r, gw__get_u8(&r) == GW__PROTOCOL_REPORTED);
-    reported->flush_epoch = gw__get_u64(&r);
-    reported->rest = r;
-    int last = -1;
-    do {
-        int node = (int)gw__get_node(&r);
-        gw__reader_demand(&r, node > last);
-        gw__get_report(&r, &report);
-        last = node;
-    } while (!r.bad && r.left);
-    if (!gw__reader_done(&r))
-        return gw_fail(why, GW_EDATA, "malformed reports of %zu bytes", bytes);
-    return GW_OK;
-}
-
-bool gw__reported_next(struct gw__reported *reported, unsigned *node,
-                       struct gw__report *report)
-{
-    if (!reported->rest.left)
-        return false;
-    *node = gw__get_node(&reported->rest);
-    gw__get_report(&reported->rest, report);
-    return true;
 }

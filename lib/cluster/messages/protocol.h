@@ -142,10 +142,14 @@ GW_MUST_CHECK enum gw_err gw__reply_decode(const void *data, size_t bytes,
                                            struct gw_error *why);
 
 /* REPORTED: reports in the flush that began with `flush_epoch`, in the order of
- * their nodes. */
+ * their nodes (reported.c). */
 struct gw__reported {
     uint64_t flush_epoch;
     struct gw__reader rest;
+    /* The newest report, and how many of its run follow. */
+    unsigned node, repeats;
+    size_t bytes;
+    uint8_t report[GW__REPORT_BYTES_MAX], steps[GW__REPORT_BYTES_MAX];
 };
 /* Writes the reports of `nodes`, as many as fit, and removes these from it. 0:
  * not one fits. */

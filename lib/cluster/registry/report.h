@@ -22,7 +22,9 @@
 enum {
     GW__REPORT_OPS_MAX = 2,
     GW__REPORT_CHUNKS_MAX = 256,
-    GW__HOLDINGS_BYTES_MAX = 240
+    GW__HOLDINGS_BYTES_MAX = 240,
+    GW__REPORT_BYTES_MAX =
+        9 + GW__REPORT_OPS_MAX * (10 + GW__HOLDINGS_BYTES_MAX)
 };
 _Static_assert(GW__HOLDINGS_BYTES_MAX >= 3 + GW_NODES_MAX / 8,
                "final copies of any set must fit");
