@@ -213,3 +213,23 @@ void logs_await(struct logs *logs, unsigned i, uint64_t index)
         nanosleep(&moment, NULL);
     }
 }
+
+unsigned logs_fill(struct logs *logs, uint64_t index)
+{
+    enum { TOGETHER = 100 };
+    uint64_t until_ns = gw_now_ns() + patience_ns, at;
+    for (;;) {
+        unsigned leader = logs_leader(logs);
+        if ((at = logs_sight(logs, leader)->index) >= index)
+            return leader;
+        uint64_t target = at + TOGETHER < index ? at + TOGETHER : index;
+        for (uint64_t n = at; n < target; n++)
+            logs_propose(logs, leader, n + 1);
+        uint64_t again_ns = gw_now_ns() + 1000000000;
+        while (logs_sight(logs, leader)->index < target &&
+               gw_now_ns() < again_ns)
+            nanosleep(&moment, NULL);
+        ck_assert_msg(gw_now_ns() < until_ns, "log %u stands at %llu", leader,
+                      (unsigned long long)at);
+    }
+}

@@ -67,6 +67,10 @@ unsigned logs_leader(struct logs *logs);
 void logs_propose(struct logs *logs, unsigned i, uint64_t number);
 /* Waits until log `i` has reported entry `index`. */
 void logs_await(struct logs *logs, unsigned i, uint64_t index);
+/* Proposes entries to the leader of the moment until one has reported entry
+ * `index`, and returns it. A busy machine may change the leader, and the last
+ * proposals are lost then. */
+unsigned logs_fill(struct logs *logs, uint64_t index);
 /* A copy of the log's reports, valid until the next call. */
 const struct log_sight *logs_sight(struct logs *logs, unsigned i);
 /* Log `i` runs, and its entries came without gaps. */
