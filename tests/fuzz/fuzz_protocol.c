@@ -65,19 +65,37 @@ static void try_reported(struct gw__reported *reported)
     expect(gw__nodes_is_empty(nodes));
 }
 
+/* Also as the changes of the update before it. */
+static void try_update(const uint8_t *bytes, size_t size)
+{
+    static struct gw__membership_update known, update, copy;
+    static struct gw__update_body before, whole, changes, body;
+    static struct gw_error why;
+    if (gw__membership_update_decode(bytes, size, &known, &update, &why))
+        return;
+    gw__membership_update_whole(&known, &before);
+    gw__membership_update_whole(&update, &whole);
+    gw__membership_update_changes(&before, &whole, &changes);
+    size_t used =
+        gw__membership_update_encode(&update, &changes, again, sizeof again);
+    expect(used && used <= size + sizeof(uint64_t) + 1);
+    expect(!gw__membership_update_decode(again, used, &known, &copy, &why));
+    gw__membership_update_whole(&copy, &body);
+    expect(body.bytes == whole.bytes &&
+           memcmp(body.data, whole.data, whole.bytes) == 0);
+    gw__membership_update_copy(&known, &update);
+}
+
 static void try_decoders(const uint8_t *bytes, size_t size)
 {
     static struct gw__hello hello;
     static struct gw__lease lease;
-    static struct gw__membership_update update;
     struct gw__reported reported;
     struct gw__reply reply;
     struct gw_error why;
     if (!gw__hello_decode(bytes, size, &hello, &why))
         same(bytes, size, gw__hello_encode(&hello, again, sizeof again));
-    if (!gw__membership_update_decode(bytes, size, &update, &why))
-        same(bytes, size,
-             gw__membership_update_encode(&update, again, sizeof again));
+    try_update(bytes, size);
     if (!gw__lease_decode(bytes, size, &lease, &why))
         same(bytes, size, gw__lease_encode(&lease, again, sizeof again));
     if (!gw__reported_decode(bytes, size, &reported, &why))

@@ -11,6 +11,14 @@
 
 struct fronts fronts;
 
+/* The last updates that a front has sent to any node, and the number of all. An
+ * update may be the changes of one of them. */
+enum { KNOWN = 4 };
+static struct known {
+    struct gw__membership_update updates[KNOWN];
+    unsigned count;
+} known[FRONTS];
+
 static void step(unsigned front, struct gw__input input)
 {
     struct front *f = &fronts.front[front];
@@ -51,6 +59,7 @@ void fronts_setup(void)
     fronts.now_ns = 7000 * MS;
     fronts.next_index = 1;
     fronts.down = 0;
+    memset(known, 0, sizeof known);
     for (unsigned i = 0; i < FRONTS; i++)
         start(i);
 }
@@ -193,23 +202,41 @@ void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
     send(front, who, out, bytes);
 }
 
+static void read_update(struct known *k, const struct sent_message *message,
+                        struct gw__membership_update *update)
+{
+    enum gw_err err = GW_PENDING;
+    struct gw__membership_update *next = &k->updates[k->count % KNOWN];
+    for (unsigned i = 0; i < KNOWN && err == GW_PENDING; i++)
+        err = gw__membership_update_decode(message->data, message->bytes,
+                                           &k->updates[i], update, NULL);
+    ck_assert_int_eq(err, GW_OK);
+    if (k->count && k->updates[(k->count - 1) % KNOWN].index >= update->index)
+        return;
+    gw__membership_update_copy(next, update);
+    k->count++;
+}
+
 bool fronts_update(unsigned front, unsigned node,
                    struct gw__membership_update *update)
 {
     const struct sent_message *message =
         mail_pop(&fronts.front[front].mail, node, GW__PROTOCOL_UPDATE);
-    if (!message)
-        return false;
-    ck_assert_int_eq(gw__membership_update_decode(message->data, message->bytes,
-                                                  update, NULL),
-                     GW_OK);
-    return true;
+    if (message)
+        read_update(&known[front], message, update);
+    return message;
 }
 
 void fronts_clear(void)
 {
-    for (unsigned i = 0; i < FRONTS; i++)
-        mail_clear(&fronts.front[i].mail);
+    static struct gw__membership_update update;
+    for (unsigned i = 0; i < FRONTS; i++) {
+        struct mail *mail = &fronts.front[i].mail;
+        for (unsigned k = 0; k < mail->sent_count; k++)
+            if (mail->sent[k].data[0] == GW__PROTOCOL_UPDATE)
+                read_update(&known[i], &mail->sent[k], &update);
+        mail_clear(mail);
+    }
 }
 
 /* ---- members ---- */

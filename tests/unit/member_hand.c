@@ -153,8 +153,11 @@ void hand_answer(const struct gw__command *command, enum gw_err code,
 void hand_send_update_at(uint64_t index)
 {
     static uint8_t out[GW__MESSAGE_MAX];
+    static struct gw__update_body whole;
     hand.update.index = index;
-    size_t bytes = gw__membership_update_encode(&hand.update, out, sizeof out);
+    gw__membership_update_whole(&hand.update, &whole);
+    size_t bytes =
+        gw__membership_update_encode(&hand.update, &whole, out, sizeof out);
     ck_assert_uint_gt(bytes, 0);
     hand_input(GW__MESSAGE, 0, out, bytes);
 }

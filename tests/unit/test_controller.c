@@ -244,11 +244,11 @@ static uint64_t least_index;
 static bool is_late_update(const struct gw__control_channel_message *message)
 {
     const uint8_t *data = message->data;
-    static struct gw__membership_update update;
+    static struct gw__membership_update none, update;
     struct gw_error why;
     return *data == GW__PROTOCOL_UPDATE &&
-           gw__membership_update_decode(message->data, message->bytes, &update,
-                                        &why) == GW_OK &&
+           gw__membership_update_decode(message->data, message->bytes, &none,
+                                        &update, &why) == GW_OK &&
            update.index >= least_index;
 }
 

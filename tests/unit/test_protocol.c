@@ -101,147 +101,33 @@ START_TEST(a_redirect_names_a_node_or_none)
 }
 END_TEST
 
-START_TEST(reports_are_passed_on_whole)
-{
-    static struct gw__report in[GW__NODES_MAX], out;
-    static struct gw__reported reported;
-    static uint8_t data[GW__COMMAND_BYTES_MAX + 64];
-    const struct gw__places places = {2, (const unsigned[]){0, 300}};
-    struct gw__held_chunk held[2] = {{{{1}}, false}, {{{1}}, true}};
-    struct gw_nodes nodes = {{1}};
-    unsigned node;
-    gw__nodes_add(&held[1].set, 300);
-    gw__nodes_add(&nodes, 300);
-    in[300].low_watermark = 4;
-    in[300].op_count = GW__REPORT_OPS_MAX;
-    for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++)
-        gw__holdings_pack(&in[300].ops[i], &places, held, 2);
-    size_t used = gw__reported_encode(9, in, &nodes, data, sizeof data - 1);
-    ck_assert_uint_gt(used, 0);
-    ck_assert_uint_eq(gw__nodes_count(nodes), 0);
-    ck_assert_int_eq(gw__reported_decode(data, used - 1, &reported, NULL),
-                     GW_EDATA);
-    ck_assert_int_eq(gw__reported_decode(data, used + 1, &reported, NULL),
-                     GW_EDATA);
-    ck_assert_int_eq(gw__reported_decode(data, used, &reported, NULL), GW_OK);
-    ck_assert_uint_eq(reported.flush_epoch, 9);
-    ck_assert(gw__reported_next(&reported, &node, &out));
-    ck_assert_uint_eq(node, 0);
-    ck_assert(gw__reported_next(&reported, &node, &out));
-    ck_assert_uint_eq(node, 300);
-    ck_assert_uint_eq(out.low_watermark, 4);
-    struct gw__held_chunk second = gw__holdings_of(&out.ops[1], &places, 1);
-    ck_assert(second.final && gw__nodes_equal(second.set, held[1].set));
-    ck_assert(!gw__reported_next(&reported, &node, &out));
-    data[9] = GW__NODES_MAX & 255;
-    data[10] = GW__NODES_MAX >> 8;
-    ck_assert_int_eq(gw__reported_decode(data, used, &reported, NULL),
-                     GW_EDATA);
-}
-END_TEST
-
-/* Of two nodes that are not neighbours: a message of one report, and then one of
- * the other. */
-START_TEST(reports_that_do_not_fit_are_left)
-{
-    static struct gw__report in[GW__NODES_MAX];
-    static struct gw__reported reported;
-    struct gw_nodes nodes = {{2 | 32}};
-    struct gw__report out;
-    uint8_t data[64];
-    unsigned node;
-    size_t one = gw__reported_encode(9, in, &nodes, data, sizeof data);
-    nodes = (struct gw_nodes){{2 | 32}};
-    ck_assert_uint_eq(gw__reported_encode(9, in, &nodes, data, 8), 0);
-    ck_assert_uint_eq(gw__nodes_count(nodes), 2);
-    size_t used = gw__reported_encode(9, in, &nodes, data, one - 1);
-    ck_assert_uint_lt(used, one);
-    ck_assert_uint_eq(nodes.words[0], 32);
-    ck_assert_int_eq(gw__reported_decode(data, used, &reported, NULL), GW_OK);
-    ck_assert(gw__reported_next(&reported, &node, &out) && node == 1);
-    ck_assert(!gw__reported_next(&reported, &node, &out));
-}
-END_TEST
-
-/* The report of a member in a plan of its own: at each member one edge has
- * moved by a place. */
-static struct gw__report moving_report(unsigned node, unsigned members)
-{
-    struct gw__report report = {.low_watermark = 7, .op_count = 1};
-    static struct gw__held_chunk held[GW__REPORT_CHUNKS_MAX];
-    unsigned nodes[GW__NODES_MAX];
-    for (unsigned i = 0; i < members; i++)
-        nodes[i] = i;
-    for (unsigned c = 0; c < members; c++) {
-        held[c] = (struct gw__held_chunk){.final = false};
-        for (unsigned i = c + 1; c < node && i <= node; i++)
-            gw__nodes_add(&held[c].set, i);
-    }
-    gw__holdings_pack(&report.ops[0],
-                      &(const struct gw__places){members, nodes}, held,
-                      members);
-    return report;
-}
-
-static void reports_return(const struct gw__report in[GW__NODES_MAX],
-                           struct gw_nodes nodes, size_t most)
-{
-    static struct gw__reported reported;
-    static uint8_t data[GW__MESSAGE_MAX];
-    struct gw_nodes left = nodes;
-    struct gw__report out;
-    unsigned node;
-    size_t used = gw__reported_encode(9, in, &left, data, sizeof data);
-    ck_assert_uint_le(used, most);
-    ck_assert(gw__nodes_is_empty(left));
-    ck_assert_int_eq(gw__reported_decode(data, used, &reported, NULL), GW_OK);
-    while (gw__reported_next(&reported, &node, &out)) {
-        ck_assert(gw__nodes_has(&nodes, node));
-        gw__nodes_remove(&nodes, node);
-        ck_assert_uint_eq(out.low_watermark, in[node].low_watermark);
-        ck_assert_uint_eq(out.op_count, in[node].op_count);
-        ck_assert_uint_eq(out.ops[0].bytes, in[node].ops[0].bytes);
-        ck_assert_mem_eq(out.ops[0].data, in[node].ops[0].data,
-                         out.ops[0].bytes);
-    }
-    ck_assert(gw__nodes_is_empty(nodes));
-}
-
-START_TEST(reports_of_a_large_ring_are_a_few_runs)
-{
-    static struct gw__report in[GW__NODES_MAX];
-    enum { MEMBERS = 250 };
-    struct gw_nodes nodes = gw__nodes_first(MEMBERS);
-    for (unsigned i = 0; i < MEMBERS; i++)
-        in[i] = moving_report(i, MEMBERS);
-    reports_return(in, nodes, 300);
-    gw__nodes_remove(&nodes, 100);
-    gw__nodes_remove(&nodes, 101);
-    reports_return(in, nodes, 400);
-}
-END_TEST
-
-START_TEST(reports_without_a_pattern_return_as_well)
-{
-    static struct gw__report in[GW__NODES_MAX];
-    enum { MEMBERS = 250 };
-    for (unsigned i = 0; i < MEMBERS; i++) {
-        in[i] = moving_report(i * 83 % MEMBERS, MEMBERS);
-        in[i].low_watermark = (i * 7919 % 13) << (i % 5 * 13);
-    }
-    reports_return(in, gw__nodes_first(MEMBERS), MEMBERS * 60);
-}
-END_TEST
-
 /* ---- membership updates ---- */
 
 static struct gw__membership_update update;
 static uint8_t bytes[GW__MESSAGE_MAX + 1], again[GW__MESSAGE_MAX];
 
+static size_t encode(const struct gw__membership_update *of, void *out,
+                     size_t room)
+{
+    static struct gw__update_body whole;
+    gw__membership_update_whole(of, &whole);
+    return whole.bytes ? gw__membership_update_encode(of, &whole, out, room)
+                       : 0;
+}
+
+/* Without the changes of another update. */
+static enum gw_err decode(const void *data, size_t size,
+                          struct gw__membership_update *out,
+                          struct gw_error *why)
+{
+    static const struct gw__membership_update none;
+    return gw__membership_update_decode(data, size, &none, out, why);
+}
+
 static size_t encode_for(unsigned node)
 {
     gw__membership_update_make(pair.first, node, true, &update);
-    return gw__membership_update_encode(&update, bytes, GW__MESSAGE_MAX);
+    return encode(&update, bytes, GW__MESSAGE_MAX);
 }
 
 START_TEST(an_update_has_what_the_registry_has)
@@ -254,7 +140,7 @@ START_TEST(an_update_has_what_the_registry_has)
         if (i != 2)
             pair_report(i, 6, 0, 0, 0);
     size_t used = encode_for(2);
-    ONLY_WHOLE(gw__membership_update_decode, bytes, used, &out);
+    ONLY_WHOLE(decode, bytes, used, &out);
     ck_assert_uint_eq(out.index, pair.first->index);
     ck_assert_uint_eq(out.time_ms, pair.first->time_ms);
     ck_assert(out.leader);
@@ -274,10 +160,62 @@ START_TEST(an_update_has_what_the_registry_has)
     ck_assert_uint_eq(out.joiners[0].node, 9);
     ck_assert_int_eq(out.state, GW__CONFIRMED_DEAD);
     ck_assert_uint_eq(out.incarnation.low, 2);
-    ck_assert_uint_eq(gw__membership_update_encode(&update, bytes, used - 1),
-                      0);
+    ck_assert_uint_eq(encode(&update, bytes, used - 1), 0);
     encode_for(50);
     ck_assert_int_eq(update.state, GW__NO_MEMBER);
+}
+END_TEST
+
+/* The bytes of a body as changes of `before`, which bring the receiver from
+ * `known` to `now`. */
+static size_t change(const struct gw__membership_update *known,
+                     const struct gw__membership_update *now)
+{
+    static struct gw__update_body before, whole, changes, same;
+    static struct gw__membership_update out, none;
+    gw__membership_update_whole(known, &before);
+    gw__membership_update_whole(now, &whole);
+    gw__membership_update_changes(&before, &whole, &changes);
+    size_t used =
+        gw__membership_update_encode(now, &changes, bytes, GW__MESSAGE_MAX);
+    ck_assert_int_eq(
+        gw__membership_update_decode(bytes, used, known, &out, NULL), GW_OK);
+    ck_assert_uint_eq(out.index, now->index);
+    gw__membership_update_whole(&out, &same);
+    ck_assert_uint_eq(same.bytes, whole.bytes);
+    ck_assert_mem_eq(same.data, whole.data, whole.bytes);
+    enum gw_err expected = changes.bytes < whole.bytes ? GW_PENDING : GW_OK;
+    ck_assert_int_eq(
+        gw__membership_update_decode(bytes, used, &none, &out, NULL), expected);
+    for (size_t cut = 0; cut < used; cut++)
+        ck_assert_int_ne(
+            gw__membership_update_decode(bytes, cut, known, &out, NULL), GW_OK);
+    return changes.bytes;
+}
+
+START_TEST(an_update_can_be_the_changes_of_the_one_before)
+{
+    static struct gw__membership_update before, now;
+    enum { MEMBERS = 60, SMALL = 200 };
+    pair_ring_of(MEMBERS);
+    gw__membership_update_make(pair.first, 0, true, &before);
+    ck_assert_uint_le(change(&before, &before), 25);
+    pair_suspect(pair_process(0, 0), pair_process(30, 0), true);
+    gw__membership_update_make(pair.first, 0, true, &now);
+    ck_assert_uint_le(change(&before, &now), SMALL);
+    before = now;
+    for (unsigned i = 0; i < MEMBERS; i++)
+        if (i != 30)
+            pair_report(i, 6, 0, 0, 0);
+    pair_join(MEMBERS + 3, 0, GW__WORKER);
+    gw__membership_update_make(pair.first, 0, true, &now);
+    ck_assert_uint_le(change(&before, &now), SMALL);
+    before = now;
+    pair_suspect(pair_process(0, 0), pair_process(7, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(8, 0), true);
+    pair_suspect(pair_process(0, 0), pair_process(59, 0), true);
+    gw__membership_update_make(pair.first, 0, true, &now);
+    ck_assert_uint_le(change(&before, &now), 2 * SMALL);
 }
 END_TEST
 
@@ -328,8 +266,7 @@ START_TEST(the_largest_update_fits)
     }
     encode_for(0);
     ck_assert_uint_eq(update.joiner_count, GW__NODES_MAX);
-    ck_assert_uint_gt(
-        gw__membership_update_encode(&update, bytes, GW__MESSAGE_MAX), 0);
+    ck_assert_uint_gt(encode(&update, bytes, GW__MESSAGE_MAX), 0);
     ck_assert_int_eq(pair_apply(all), GW_OK);
     encode_for(0);
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
@@ -341,13 +278,11 @@ START_TEST(the_largest_update_fits)
             update.decisions[i]
                 .initial_members[update.decisions[i].initial_count++] =
                 (uint16_t)(j * 7 % GW__NODES_MAX); /* no runs */
-    size_t used = gw__membership_update_encode(&update, bytes, GW__MESSAGE_MAX);
+    size_t used = encode(&update, bytes, GW__MESSAGE_MAX);
     ck_assert_uint_gt(used, 10000);
     ck_assert_uint_lt(used, GW__MESSAGE_MAX);
-    ck_assert_int_eq(gw__membership_update_decode(bytes, used, &out, NULL),
-                     GW_OK);
-    ck_assert_uint_eq(gw__membership_update_encode(&out, again, sizeof again),
-                      used);
+    ck_assert_int_eq(decode(bytes, used, &out, NULL), GW_OK);
+    ck_assert_uint_eq(encode(&out, again, sizeof again), used);
     ck_assert_mem_eq(again, bytes, used);
 }
 END_TEST
@@ -361,8 +296,7 @@ START_TEST(a_full_parameter_server_fits)
     memset(join.join.endpoint, 'e', GW__ENDPOINT_MAX - 1);
     memset(table.table.name, 't', GW_PS_NAME_MAX - 1);
     encode_for(0);
-    size_t empty =
-        gw__membership_update_encode(&update, bytes, GW__MESSAGE_MAX);
+    size_t empty = encode(&update, bytes, GW__MESSAGE_MAX);
     ck_assert_uint_lt(empty, 100);
     ck_assert_int_eq(pair_apply((struct gw__command){.kind = GW__CMD_ROUTES,
                                                      .routes = {64, 5, 16}}),
@@ -381,15 +315,13 @@ START_TEST(a_full_parameter_server_fits)
     ck_assert_uint_eq(update.ps_members[20].node, 20);
     ck_assert_int_eq(update.ps_members[20].role, GW__WORKER);
     ck_assert_int_eq(update.state, GW__ACTIVE);
-    size_t used = gw__membership_update_encode(&update, bytes, GW__MESSAGE_MAX);
+    size_t used = encode(&update, bytes, GW__MESSAGE_MAX);
     ck_assert_uint_gt(used, 8000);
     ck_assert_uint_lt(used, GW__MESSAGE_MAX);
-    ck_assert_int_eq(gw__membership_update_decode(bytes, used, &out, NULL),
-                     GW_OK);
+    ck_assert_int_eq(decode(bytes, used, &out, NULL), GW_OK);
     ck_assert_uint_eq(out.routes.slots[63].count, 5);
     ck_assert_str_eq(out.routes.tables[15].name, table.table.name);
-    ck_assert_uint_eq(gw__membership_update_encode(&out, again, sizeof again),
-                      used);
+    ck_assert_uint_eq(encode(&out, again, sizeof again), used);
     ck_assert_mem_eq(again, bytes, used);
 }
 END_TEST
@@ -436,11 +368,8 @@ Suite *suite_protocol(void)
     tcase_add_test(t, a_lease_comes_out_as_it_went_in);
     tcase_add_test(t, an_answer_is_of_a_client_and_a_sequence);
     tcase_add_test(t, a_redirect_names_a_node_or_none);
-    tcase_add_test(t, reports_are_passed_on_whole);
-    tcase_add_test(t, reports_that_do_not_fit_are_left);
-    tcase_add_test(t, reports_of_a_large_ring_are_a_few_runs);
-    tcase_add_test(t, reports_without_a_pattern_return_as_well);
     tcase_add_test(t, an_update_has_what_the_registry_has);
+    tcase_add_test(t, an_update_can_be_the_changes_of_the_one_before);
     tcase_add_test(t, only_the_newest_decision_of_an_open_op_is_sent);
     tcase_add_test(t, decisions_of_an_earlier_flush_are_not_sent);
     tcase_add_test(t, the_largest_update_fits);

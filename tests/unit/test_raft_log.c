@@ -53,15 +53,33 @@ START_TEST(a_single_one_leads_and_keeps_its_entries)
 }
 END_TEST
 
+/* Proposes it until the leader has it, since a change of the leader loses the
+ * proposal. Returns the time taken. */
+static uint64_t commit_ns(uint64_t number)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    uint64_t from_ns = gw_now_ns(), again_ns = 0;
+    uint64_t index = logs_sight(&logs, logs_leader(&logs))->index;
+    for (;;) {
+        unsigned leader = logs_leader(&logs);
+        if (gw_now_ns() > again_ns) {
+            logs_propose(&logs, leader, number);
+            again_ns = gw_now_ns() + 2000000000U;
+        }
+        if (logs_sight(&logs, leader)->index > index)
+            return gw_now_ns() - from_ns;
+        ck_assert(gw_now_ns() - from_ns < 20000000000U);
+        nanosleep(&moment, NULL);
+    }
+}
+
 START_TEST(three_agree_and_outlive_their_leader)
 {
     begin(3, _i);
     for (unsigned i = 0; i < 3; i++)
         logs_open(&logs, i);
-    unsigned leader = logs_leader(&logs), other = (leader + 1) % 3;
-    for (uint64_t n = 1; n <= 20; n++)
-        logs_propose(&logs, leader, n);
-    logs_propose(&logs, other, 99); /* does not lead: lost */
+    unsigned leader = logs_fill(&logs, 20);
+    logs_propose(&logs, (leader + 1) % 3, 99); /* does not lead: lost */
     for (unsigned i = 0; i < 3; i++) {
         logs_await(&logs, i, 20);
         in_order(i, 1, 20);
@@ -69,7 +87,7 @@ START_TEST(three_agree_and_outlive_their_leader)
     logs_close(&logs, leader);
     unsigned next = logs_leader(&logs);
     ck_assert_uint_ne(next, leader);
-    logs_propose(&logs, next, 21);
+    commit_ns(21);
     logs_await(&logs, 3 - leader - next, 21);
     logs_open(&logs, leader);
     logs_await(&logs, leader, 21);
@@ -138,26 +156,6 @@ START_TEST(a_partitioned_leader_is_replaced_and_comes_back)
 }
 END_TEST
 
-/* Proposes it until the leader has it, since a change of the leader loses the
- * proposal. Returns the time taken. */
-static uint64_t commit_ns(uint64_t number)
-{
-    const struct timespec moment = {.tv_nsec = 1000000};
-    uint64_t from_ns = gw_now_ns(), again_ns = 0;
-    uint64_t index = logs_sight(&logs, logs_leader(&logs))->index;
-    for (;;) {
-        unsigned leader = logs_leader(&logs);
-        if (gw_now_ns() > again_ns) {
-            logs_propose(&logs, leader, number);
-            again_ns = gw_now_ns() + 2000000000U;
-        }
-        if (logs_sight(&logs, leader)->index > index)
-            return gw_now_ns() - from_ns;
-        ck_assert(gw_now_ns() - from_ns < 20000000000U);
-        nanosleep(&moment, NULL);
-    }
-}
-
 /* Message and answer both take the time of the link. */
 START_TEST(what_a_link_does_the_log_feels)
 {
@@ -182,31 +180,24 @@ START_TEST(what_a_link_does_the_log_feels)
 }
 END_TEST
 
-static void propose_many(unsigned leader, uint64_t first, uint64_t last)
-{
-    for (uint64_t n = first; n <= last; n++)
-        logs_propose(&logs, leader, n);
-    logs_await(&logs, leader, last);
-}
-
 START_TEST(a_snapshot_stands_for_what_came_before)
 {
+    enum { LAST = 77777 };
     begin(3, _i);
     for (unsigned i = 0; i < 3; i++)
         logs_open(&logs, i);
-    unsigned leader = logs_leader(&logs), late = (leader + 1) % 3;
-    propose_many(leader, 1, 10);
+    unsigned late = (logs_fill(&logs, 10) + 1) % 3;
     logs_close(&logs, late);
-    for (uint64_t n = 11; n < 1700; n += 100)
-        propose_many(leader, n, n + 99);
-    logs_propose(&logs, leader, 1711);
+    logs_fill(&logs, 1710);
+    commit_ns(LAST);
+    uint64_t index = logs_sight(&logs, logs_leader(&logs))->index;
     logs_open(&logs, late); /* compacted away in the other logs */
-    logs_await(&logs, late, 1711);
+    logs_await(&logs, late, index);
     ck_assert_uint_ge(logs_sight(&logs, late)->snapshots, 1);
-    in_order(late, 1711, 1711);
+    in_order(late, LAST, LAST);
     logs_close(&logs, late);
     logs_open(&logs, late); /* from its disk */
-    logs_await(&logs, late, 1711);
+    logs_await(&logs, late, index);
     ck_assert_uint_ge(logs_sight(&logs, late)->snapshots, 1);
     for (unsigned i = 0; i < 3; i++)
         logs_check(&logs, i);

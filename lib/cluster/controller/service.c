@@ -168,7 +168,9 @@ static void step_service(void *state, const struct gw__input *input,
 /* START initialises the registry. */
 static void clear_service(void *state)
 {
-    memset(state, 0, offsetof(struct gw__service, registry));
+    struct gw__service *s = state;
+    memset(s, 0, offsetof(struct gw__service, body));
+    s->body.bytes = s->former_body.bytes = s->changes.bytes = 0;
 }
 
 const struct gw__machine_kind gw__service_machine = {

@@ -34,6 +34,8 @@ struct gw__requester {
 struct contact {
     struct gw__id incarnation; /* none: no process yet */
     uint64_t hello_ns;
+    /* `changed_index` of the newest body that it was sent or has; 0: none */
+    uint64_t sent_index;
     uint64_t leased_ns;    /* time of its last lease; 0: never */
     unsigned suspecting;   /* suspicions in the log that are not applied yet, */
     uint64_t suspected_ns; /* and the time of the last one */
@@ -70,7 +72,8 @@ struct gw__service {
     /* The state of the registry at the last check. */
     uint64_t checked_index;
     uint64_t mark;          /* gw__membership_update_mark */
-    uint64_t changed_index; /* entry of its last change */
+    uint64_t changed_index; /* entry of its last change, */
+    uint64_t former_index;  /* and of the change before */
     uint64_t pushed_epoch;  /* of the view in the last updates, */
     uint64_t push_ns;       /* and the earliest time of the next ones */
     bool flushing;
@@ -86,6 +89,9 @@ struct gw__service {
     struct gw__member_observation observed[GW__NODES_MAX];
     uint64_t ended[GW__NODES_MAX]; /* incarnation that has certainly ended */
 
+    /* From here on clear_service in service.c. Of the updates: the newest, the
+     * former one, and the changes. */
+    struct gw__update_body body, former_body, changes;
     struct gw__registry registry;
 };
 

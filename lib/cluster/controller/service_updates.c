@@ -16,13 +16,36 @@
 /* After this time without HELLO a process gets no NEWS unless it asks. */
 #define FORGET_NS 3000000000ULL
 
+/* The body for this process: as changes, if it should have the former state or
+ * this one. */
+static const struct gw__update_body *body_for(const struct gw__service *s,
+                                              const struct contact *contact,
+                                              struct gw__update_body *none)
+{
+    if (contact->sent_index == 0 || contact->sent_index < s->former_index)
+        return &s->body;
+    if (contact->sent_index != s->changed_index)
+        return &s->changes;
+    gw__membership_update_changes(&s->body, &s->body, none);
+    return none;
+}
+
 static void send_update(struct gw__service *s,
                         struct gw__membership_update *update, unsigned node)
 {
     uint8_t out[GW__MESSAGE_MAX];
+    struct gw__update_body other;
+    struct contact *contact = &s->contacts[node];
+    const struct gw__update_body *body = &other;
+    bool changed = s->registry.index != s->checked_index; /* since the last */
+    if (changed)
+        gw__membership_update_whole(update, &other);
+    else
+        body = body_for(s, contact, &other);
+    contact->sent_index = changed ? 0 : s->changed_index;
     update->state = s->registry.members[node].state;
     update->incarnation = s->registry.members[node].incarnation;
-    size_t bytes = gw__membership_update_encode(update, out, sizeof out);
+    size_t bytes = gw__membership_update_encode(update, body, out, sizeof out);
     s->act->send(s->act->driver, node, out, bytes);
 }
 
@@ -68,6 +91,16 @@ static bool in_ring(const struct gw__service *s, unsigned node,
     return rank >= 0 && gw__id_equal(view->ring[rank].incarnation, incarnation);
 }
 
+/* A process that lacks the newest update lacks the one that was sent, too. */
+static void note_hello(const struct gw__service *s, struct contact *contact,
+                       const struct gw__hello *hello)
+{
+    contact->incarnation = hello->incarnation;
+    contact->hello_ns = s->now_ns;
+    contact->sent_index =
+        hello->index < s->changed_index ? 0 : s->changed_index;
+}
+
 void gw__service_hello(struct gw__service *s, const struct gw__input *input)
 {
     const struct gw__flush *flush = &s->registry.flush;
@@ -79,8 +112,7 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
         hello.incarnation.low != input->incarnation)
         return;
     gw__nodes_add(&s->contacted, node);
-    s->contacts[node].incarnation = hello.incarnation;
-    s->contacts[node].hello_ns = s->now_ns;
+    note_hello(s, &s->contacts[node], &hello);
     s->hellos++;
     gw__service_beat(s, node, hello.incarnation);
     send_lease(s, node, &hello);
@@ -113,18 +145,16 @@ static bool wants_update(const struct gw__service *s, unsigned node)
             s->now_ns - contact->hello_ns < FORGET_NS);
 }
 
-static void push_update(struct gw__service *s, bool decided)
+static void push_update(struct gw__service *s,
+                        struct gw__membership_update *update, bool decided)
 {
-    struct gw__membership_update update;
-    gw__membership_update_make(&s->registry, s->self.node, gw__service_leads(s),
-                               &update);
     const struct gw_nodes nodes = gw__nodes_or(s->registry.known, s->contacted);
     struct gw_nodes survivors = {{0}};
     for (unsigned node = gw__nodes_next(&nodes, 0); node < GW__NODES_MAX;
          node = gw__nodes_next(&nodes, node + 1)) {
         if (!wants_update(s, node))
             continue;
-        send_update(s, &update, node);
+        send_update(s, update, node);
         if (decided && gw__view_rank(&s->registry.view, node) >= 0)
             gw__nodes_add(&survivors, node);
     }
@@ -169,6 +199,16 @@ static bool may_wait(const struct gw__service *s)
            r->flush.since_epoch == s->flush_epoch;
 }
 
+static void keep_bodies(struct gw__service *s,
+                        const struct gw__membership_update *update)
+{
+    s->former_index = s->changed_index;
+    s->changed_index = s->registry.index;
+    gw__update_body_copy(&s->former_body, &s->body);
+    gw__membership_update_whole(update, &s->body);
+    gw__membership_update_changes(&s->former_body, &s->body, &s->changes);
+}
+
 void gw__service_push_changes(struct gw__service *s)
 {
     if (s->registry.index == s->checked_index || may_wait(s))
@@ -178,11 +218,14 @@ void gw__service_push_changes(struct gw__service *s)
     if (mark == s->mark)
         return;
     s->mark = mark;
-    s->changed_index = s->registry.index;
+    struct gw__membership_update update;
+    gw__membership_update_make(&s->registry, s->self.node, gw__service_leads(s),
+                               &update);
+    keep_bodies(s, &update);
     gw__service_observe(s);
     bool decided = track_flush(s);
     if (gw__service_leads(s) || !is_large(s))
-        push_update(s, decided);
+        push_update(s, &update, decided);
     s->pushed_epoch = s->registry.view.epoch;
     s->push_ns = s->now_ns + pause_ns(s);
 }

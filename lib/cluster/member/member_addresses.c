@@ -3,7 +3,7 @@
  * MEET: the members of a view exchange the addresses of their ends of its data
  * wire.
  *
- *     MEET  ring epoch | is it a question? | (node, bytes, address) ...
+ *     MEET  ring epoch | is it a request? | (node, bytes, address) ...
  *
  * It is an all-gather by dissemination (Bruck's, with radix 16): in round r a
  * member sends the addresses of its block, which are those of itself and of the
@@ -11,9 +11,9 @@
  * after it. So up to 16 members send to each other directly, and n members send
  * 15 log16(n) messages each. A block leaves once, when it is whole.
  *
- * A message may be lost. A member that lacks addresses after a while asks the
- * member whose message would have contained them. That one answers with what it
- * has of its block. So nobody needs a confirmation.
+ * A message may be lost. A member that lacks addresses after a while sends a
+ * request to the members whose messages contain them. These answer with the
+ * known part of their blocks. So no message needs a confirmation.
  *
  * Within a ring epoch a node is one process and has one address, whoever sends
  * it. An address of a later view than ours is kept, because its sender may be
@@ -26,11 +26,10 @@
 enum {
     RADIX = 16,
     AGAIN_NS = 30000000,
-    HEAD_BYTES = 1 + 8 + 1,
     ENTRY_BYTES = 2 + 2, /* and the address */
 };
 
-/* ---- what is known ---- */
+/* ---- known addresses ---- */
 
 /* Is the view of the exchange still ours? */
 static bool is_current_exchange(const struct gw__member_core *m)
@@ -79,13 +78,13 @@ static unsigned stride_of(unsigned distance)
 
 /* ---- sending ---- */
 
-static struct gw__writer begin(const struct gw__member_core *m, bool asks,
+static struct gw__writer begin(const struct gw__member_core *m, bool is_request,
                                uint8_t out[GW__MESSAGE_MAX])
 {
     struct gw__writer w = gw__writer_on(out, GW__MESSAGE_MAX);
     gw__put_u8(&w, GW__PROTOCOL_ADDRESS);
     gw__put_u64(&w, m->address_epoch);
-    gw__put_u8(&w, asks);
+    gw__put_u8(&w, is_request);
     return w;
 }
 
@@ -135,7 +134,7 @@ static void send_round(const struct gw__member_core *m, unsigned stride)
         send_block(m, node_after(m, i * stride), block_for(m, i * stride));
 }
 
-static void ask(const struct gw__member_core *m, unsigned to)
+static void request_from(const struct gw__member_core *m, unsigned to)
 {
     uint8_t out[GW__MESSAGE_MAX];
     struct gw__writer w = begin(m, true, out);
@@ -143,20 +142,20 @@ static void ask(const struct gw__member_core *m, unsigned to)
     m->act->send(m->act->driver, to, out, w.used);
 }
 
-/* Asks the senders of the missing addresses, each once. */
-static void ask_again(struct gw__member_core *m)
+/* Sends a request to each sender of missing addresses. */
+static void request_missing(struct gw__member_core *m)
 {
-    unsigned asked = 0;
+    unsigned requested = 0;
     for (unsigned d = m->address_reach; d < m->view.ring_count; d++) {
         unsigned sender = d - d % stride_of(d);
-        if (knows(m, node_before(m, d)) || sender == asked)
+        if (knows(m, node_before(m, d)) || sender == requested)
             continue;
-        ask(m, node_before(m, sender));
-        asked = sender;
+        request_from(m, node_before(m, sender));
+        requested = sender;
     }
 }
 
-/* The pause before questions. In a large ring it grows, since all members have
+/* The pause before requests. In a large ring it grows, since all members have
  * much to do there. */
 static uint64_t again_ns(const struct gw__member_core *m)
 {
@@ -171,7 +170,7 @@ static uint64_t again_ns(const struct gw__member_core *m)
 
 /* Sends the blocks that have become whole, and notifies the application when
  * all addresses are known. */
-static void advance(struct gw__member_core *m)
+static void continue_exchange(struct gw__member_core *m)
 {
     unsigned n = m->view.ring_count;
     while (m->address_reach < n && knows(m, node_before(m, m->address_reach)))
@@ -204,7 +203,7 @@ void gw__addresses_begin(struct gw__member_core *m, uint64_t ring_epoch,
     if (bytes)
         memcpy(m->address, blob, bytes);
     m->address_retry_ns = m->now_ns + again_ns(m);
-    advance(m);
+    continue_exchange(m);
 }
 
 void gw__addresses_tick(struct gw__member_core *m)
@@ -212,7 +211,7 @@ void gw__addresses_tick(struct gw__member_core *m)
     if (!is_current_exchange(m)) {
         m->address_retry_ns = 0;
     } else if (m->address_retry_ns && m->now_ns >= m->address_retry_ns) {
-        ask_again(m);
+        request_missing(m);
         m->address_retry_ns = m->now_ns + again_ns(m);
         m->address_retries++;
     }
@@ -254,7 +253,7 @@ void gw__addresses_message(struct gw__member_core *m,
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
     (void)gw__get_u8(&r);
     uint64_t ring_epoch = gw__get_u64(&r);
-    bool asks = gw__get_bool(&r);
+    bool is_request = gw__get_bool(&r);
     struct gw__reader checked = r;
     read_addresses(&checked, ring_epoch, NULL);
     if (checked.bad)
@@ -262,9 +261,9 @@ void gw__addresses_message(struct gw__member_core *m,
     read_addresses(&r, ring_epoch, m);
     if (!is_current_exchange(m) || ring_epoch != m->address_epoch)
         return;
-    advance(m);
+    continue_exchange(m);
     int rank = gw__view_rank(&m->view, input->from);
-    if (!asks || rank < 0 || input->from == m->node)
+    if (!is_request || rank < 0 || input->from == m->node)
         return;
     unsigned n = m->view.ring_count;
     unsigned own = (unsigned)gw__view_rank(&m->view, m->node);

@@ -109,7 +109,7 @@ struct gw__member_core {
     unsigned address_reach; /* the block that is known: so many ranks up to ours
                               */
     unsigned address_stride; /* of the next round, which needs a block of it */
-    uint64_t address_retry_ns; /* time of the next questions; 0: not needed */
+    uint64_t address_retry_ns; /* time of the next requests; 0: not needed */
     unsigned address_retries;
     size_t address_bytes;
     struct gw_nodes address_nodes; /* nodes in `addresses` */
@@ -217,7 +217,7 @@ void gw__addresses_begin(struct gw__member_core *m, uint64_t ring_epoch,
                          const void *blob, size_t bytes);
 void gw__addresses_message(struct gw__member_core *m,
                            const struct gw__input *input);
-/* Asks for missing addresses when it is time. */
+/* Requests missing addresses when it is time. */
 void gw__addresses_tick(struct gw__member_core *m);
 
 /* ---- member_ready.c ---- */

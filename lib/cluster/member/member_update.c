@@ -164,7 +164,11 @@ void gw__member_apply_update(struct gw__member_core *m,
                                                          GW__NOTIFY_ANSWERED};
     struct gw__membership_update update;
     struct gw_error why;
-    if (gw__membership_update_decode(input->data, input->bytes, &update, &why))
+    enum gw_err code = gw__membership_update_decode(input->data, input->bytes,
+                                                    &m->update, &update, &why);
+    if (code == GW_PENDING && update.index > m->update.index)
+        gw__member_hello(m); /* it will get the update as a whole */
+    if (code)
         return;
     if (update.leader)
         gw__member_led(m);

@@ -4,10 +4,19 @@
  * protocol.h. Only used entries are packed: a full ring of 64 members with the
  * longest endpoints takes some 13 KB, and so do as many members of the
  * parameter server; 64 slots and all tables take 2 KB.
+ *
+ *     NEWS  index | time | leader? | reported | the receiver's state | body
+ *
+ * The body is the same for all receivers. It is whole, or the changes of the
+ * body before it, by whose hash the receiver sees whether it has that one.
  */
 #include "protocol.h"
 
+#include "delta.h"
+
 #include <string.h>
+
+enum form { WHOLE, CHANGES, FORMS };
 
 /* ---- making ---- */
 
@@ -137,7 +146,6 @@ static void put_flush(struct gw__writer *w,
 {
     gw__put_u8(w, update->flushing);
     gw__put_u64(w, update->flush_epoch);
-    gw__put_nodes(w, &update->reported);
     gw__put_u8(w, update->decision_count);
     for (unsigned i = 0; i < update->decision_count; i++)
         gw__put_decision(w, &update->decisions[i]);
@@ -174,17 +182,64 @@ static void put_common(struct gw__writer *w,
     put_ps_members(w, update);
 }
 
+void gw__membership_update_whole(const struct gw__membership_update *update,
+                                 struct gw__update_body *whole)
+{
+    struct gw__writer w = gw__writer_on(whole->data, sizeof whole->data);
+    gw__put_u8(&w, WHOLE);
+    put_common(&w, update);
+    whole->bytes = gw__writer_fits(&w) ? w.used : 0;
+}
+
+void gw__update_body_copy(struct gw__update_body *to,
+                          const struct gw__update_body *from)
+{
+    to->bytes = from->bytes;
+    memcpy(to->data, from->data, from->bytes);
+}
+
+static struct gw__span span_of(const struct gw__update_body *body)
+{
+    return (struct gw__span){body->data, body->bytes};
+}
+
+static uint64_t hash_of(const struct gw__update_body *body)
+{
+    return gw_hash(body->data, body->bytes, 0);
+}
+
+void gw__membership_update_changes(const struct gw__update_body *before,
+                                   const struct gw__update_body *whole,
+                                   struct gw__update_body *changes)
+{
+    struct gw__writer w = gw__writer_on(changes->data, sizeof changes->data);
+    gw__put_u8(&w, CHANGES);
+    gw__put_u64(&w, hash_of(before));
+    gw__put_delta(&w, span_of(before), span_of(whole));
+    changes->bytes = w.used;
+    if (!gw__writer_fits(&w) || w.used >= whole->bytes)
+        gw__update_body_copy(changes, whole);
+}
+
+static void put_head(struct gw__writer *w,
+                     const struct gw__membership_update *update)
+{
+    gw__put_u8(w, GW__PROTOCOL_UPDATE);
+    gw__put_u64(w, update->index);
+    gw__put_u64(w, update->time_ms);
+    gw__put_u8(w, update->leader);
+    gw__put_nodes(w, &update->reported);
+    gw__put_u8(w, update->state);
+    gw__put_id(w, update->incarnation);
+}
+
 size_t gw__membership_update_encode(const struct gw__membership_update *update,
+                                    const struct gw__update_body *body,
                                     void *out, size_t room)
 {
     struct gw__writer w = gw__writer_on(out, room);
-    gw__put_u8(&w, GW__PROTOCOL_UPDATE);
-    gw__put_u64(&w, update->index);
-    gw__put_u64(&w, update->time_ms);
-    gw__put_u8(&w, update->leader);
-    put_common(&w, update);
-    gw__put_u8(&w, update->state);
-    gw__put_id(&w, update->incarnation);
+    put_head(&w, update);
+    gw__put_bytes(&w, body->data, body->bytes);
     return gw__writer_fits(&w) ? w.used : 0;
 }
 
@@ -193,8 +248,8 @@ uint64_t gw__membership_update_mark(const struct gw__registry *registry)
     struct gw__membership_update update;
     struct gw__writer w = gw__writer_on(NULL, 0);
     gw__membership_update_make(registry, GW__NODES_MAX, false, &update);
-    if (update.flushing)
-        update.reported = (struct gw_nodes){{0}};
+    if (!update.flushing)
+        gw__put_nodes(&w, &update.reported);
     put_common(&w, &update);
     for (unsigned i = gw__nodes_next(&registry->known, 0); i < GW__NODES_MAX;
          i = gw__nodes_next(&registry->known, i + 1)) {
@@ -212,7 +267,6 @@ static void get_flush(struct gw__reader *r,
 {
     update->flushing = gw__get_bool(r);
     update->flush_epoch = gw__get_u64(r);
-    update->reported = gw__get_nodes(r);
     update->decision_count =
         gw__get_u8_below(r, GW__MEMBERSHIP_UPDATE_DECISIONS + 1);
     for (unsigned i = 0; i < update->decision_count; i++)
@@ -252,24 +306,58 @@ static void get_ps_members(struct gw__reader *r,
     }
 }
 
-enum gw_err gw__membership_update_decode(const void *data, size_t bytes,
-                                         struct gw__membership_update *update,
-                                         struct gw_error *why)
+static void get_head(struct gw__reader *r, struct gw__membership_update *update)
+{
+    gw__reader_demand(r, gw__get_u8(r) == GW__PROTOCOL_UPDATE);
+    update->index = gw__get_u64(r);
+    update->time_ms = gw__get_u64(r);
+    update->leader = gw__get_bool(r);
+    update->reported = gw__get_nodes(r);
+    update->state =
+        (enum gw__member_state)gw__get_u8_below(r, GW__MEMBER_STATES);
+    update->incarnation = gw__get_id(r);
+}
+
+static void get_whole(struct gw__reader *r,
+                      struct gw__membership_update *update)
+{
+    gw__get_view(r, &update->view);
+    for (unsigned i = 0; i < update->view.ring_count; i++)
+        gw__get_text(r, update->endpoints[i], sizeof update->endpoints[i]);
+    get_flush(r, update);
+    get_joiners(r, update);
+    get_ps_members(r, update);
+}
+
+/* False: `known` is not what the changes are of. */
+static bool get_changes(struct gw__reader *r,
+                        const struct gw__membership_update *known,
+                        struct gw__membership_update *update)
+{
+    struct gw__update_body before, whole;
+    uint64_t hash = gw__get_u64(r);
+    gw__membership_update_whole(known, &before);
+    if (!r->bad && hash_of(&before) != hash)
+        return false;
+    whole.bytes =
+        gw__get_delta(r, span_of(&before), whole.data, sizeof whole.data);
+    struct gw__reader inner = gw__reader_on(whole.data, whole.bytes);
+    gw__reader_demand(&inner, gw__get_u8(&inner) == WHOLE);
+    get_whole(&inner, update);
+    gw__reader_demand(r, gw__reader_done(&inner));
+    return true;
+}
+
+enum gw_err gw__membership_update_decode(
+    const void *data, size_t bytes, const struct gw__membership_update *known,
+    struct gw__membership_update *update, struct gw_error *why)
 {
     struct gw__reader r = gw__reader_on(data, bytes);
-    gw__reader_demand(&r, gw__get_u8(&r) == GW__PROTOCOL_UPDATE);
-    update->index = gw__get_u64(&r);
-    update->time_ms = gw__get_u64(&r);
-    update->leader = gw__get_bool(&r);
-    gw__get_view(&r, &update->view);
-    for (unsigned i = 0; i < update->view.ring_count; i++)
-        gw__get_text(&r, update->endpoints[i], sizeof update->endpoints[i]);
-    get_flush(&r, update);
-    get_joiners(&r, update);
-    get_ps_members(&r, update);
-    update->state =
-        (enum gw__member_state)gw__get_u8_below(&r, GW__MEMBER_STATES);
-    update->incarnation = gw__get_id(&r);
+    get_head(&r, update);
+    if (gw__get_u8_below(&r, FORMS) == WHOLE)
+        get_whole(&r, update);
+    else if (!get_changes(&r, known, update))
+        return GW_PENDING;
     if (!gw__reader_done(&r))
         return gw_fail(why, GW_EDATA,
                        "malformed membership update of %zu bytes", bytes);

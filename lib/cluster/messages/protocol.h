@@ -19,7 +19,9 @@
  *                           READY     a joiner has copied the state
  *
  * NEWS is the state of a replica: a prefix of the log, so it may be old but
- * never wrong. `index` orders it; receivers ignore older NEWS.
+ * never wrong. `index` orders it; receivers ignore older NEWS. To a member that
+ * should have the state before, it is sent as changes; a member that has
+ * another one sends HELLO, and gets it whole.
  */
 #ifndef GW__CLUSTER_PROTOCOL_H
 #define GW__CLUSTER_PROTOCOL_H
@@ -112,17 +114,32 @@ void gw__membership_update_clear(struct gw__membership_update *update);
 /* Copies only the counted entries of each list. */
 void gw__membership_update_copy(struct gw__membership_update *to,
                                 const struct gw__membership_update *from);
-/* A hash of the contents for all receivers, without index, time and leader and,
- * during a flush, without the set of reporters. Members need NEWS when it
- * changes. */
+/* A hash of the body, of the states of all members and, after a flush, of the set
+ * of reporters. Members need NEWS when it changes. */
 uint64_t gw__membership_update_mark(const struct gw__registry *registry);
-/* Fits GW__MESSAGE_MAX; 0 if `room` is too small. */
+/* The part of an update that is the same for all receivers, as bytes: all but
+ * index, time, leader, `reported`, `state` and `incarnation`. */
+struct gw__update_body {
+    size_t bytes;
+    uint8_t data[GW__MESSAGE_MAX];
+};
+void gw__update_body_copy(struct gw__update_body *to,
+                          const struct gw__update_body *from);
+void gw__membership_update_whole(const struct gw__membership_update *update,
+                                 struct gw__update_body *whole);
+/* The changes from `before` to `whole`, which are whole, as a body. */
+void gw__membership_update_changes(const struct gw__update_body *before,
+                                   const struct gw__update_body *whole,
+                                   struct gw__update_body *changes);
+/* `body` is the update's. Fits GW__MESSAGE_MAX; 0 if `room` is too small. */
 size_t gw__membership_update_encode(const struct gw__membership_update *update,
+                                    const struct gw__update_body *body,
                                     void *out, size_t room);
-GW_MUST_CHECK enum gw_err
-gw__membership_update_decode(const void *data, size_t bytes,
-                             struct gw__membership_update *update,
-                             struct gw_error *why);
+/* `known` is the newest update that the receiver has. GW_PENDING: the message
+ * has changes of another one. */
+GW_MUST_CHECK enum gw_err gw__membership_update_decode(
+    const void *data, size_t bytes, const struct gw__membership_update *known,
+    struct gw__membership_update *update, struct gw_error *why);
 
 /* ---- REQUEST is its tag and a command's bytes; the answers: ---- */
 
