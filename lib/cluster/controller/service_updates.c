@@ -91,14 +91,13 @@ static bool in_ring(const struct gw__service *s, unsigned node,
     return rank >= 0 && gw__id_equal(view->ring[rank].incarnation, incarnation);
 }
 
-/* A process that lacks the newest update lacks the one that was sent, too. */
-static void note_hello(const struct gw__service *s, struct contact *contact,
-                       const struct gw__hello *hello)
+/* Which body does the process have? One that reports no update, or could not
+ * apply the changes that it got, gets a whole one. */
+static uint64_t body_of(const struct gw__service *s, uint64_t index)
 {
-    contact->incarnation = hello->incarnation;
-    contact->hello_ns = s->now_ns;
-    contact->sent_index =
-        hello->index < s->changed_index ? 0 : s->changed_index;
+    if (index >= s->changed_index)
+        return s->changed_index;
+    return index >= s->former_index ? s->former_index : 0;
 }
 
 void gw__service_hello(struct gw__service *s, const struct gw__input *input)
@@ -112,7 +111,9 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
         hello.incarnation.low != input->incarnation)
         return;
     gw__nodes_add(&s->contacted, node);
-    note_hello(s, &s->contacts[node], &hello);
+    s->contacts[node].incarnation = hello.incarnation;
+    s->contacts[node].hello_ns = s->now_ns;
+    s->contacts[node].sent_index = body_of(s, hello.index);
     s->hellos++;
     gw__service_beat(s, node, hello.incarnation);
     send_lease(s, node, &hello);

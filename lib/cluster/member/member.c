@@ -62,7 +62,7 @@ void gw__member_hello(struct gw__member_core *m)
     /* Outside a flush no reports are needed. */
     const struct gw__hello hello = {
         .incarnation = m->config.incarnation,
-        .index = m->requests_update ? 0 : m->update.index,
+        .index = m->requests_update || m->needs_whole ? 0 : m->update.index,
         .reports = m->stage == GW__STAGE_FLUSHING
                        ? m->have
                        : gw__nodes_first(GW__NODES_MAX),
