@@ -41,7 +41,8 @@ void gw__detector_start(struct gw__detector *d,
     d->self = node;
     d->incarnation = incarnation;
     d->rank = -1;
-    d->due_ns = now_ns + d->config.beat_ns;
+    d->beat_ns = d->config.beat_ns;
+    d->due_ns = now_ns + d->beat_ns;
     d->known[d->self] = (struct gw__known){.changed_ns = 0};
     gw__nodes_add(&d->known_nodes, d->self);
 }
@@ -68,6 +69,16 @@ static void reset_reports(struct gw__detector *d, uint64_t now_ns)
     d->receivers = (struct gw_nodes){{0}};
 }
 
+/* Many members of a large ring share a host, whose cores would do little but
+ * send beats. */
+static uint64_t beat_for(const struct gw__detector *d)
+{
+    enum { LARGE = 64, MOST = 5 };
+    unsigned n = d->view.ring_count;
+    n = n < LARGE ? LARGE : n > MOST * LARGE ? MOST * LARGE : n;
+    return d->config.beat_ns * n / LARGE;
+}
+
 static void choose_observed(struct gw__detector *d, uint64_t now_ns)
 {
     struct gw__observed before[GW__OBSERVED_MAX];
@@ -78,6 +89,7 @@ static void choose_observed(struct gw__detector *d, uint64_t now_ns)
         return;
     struct gw__observers observers;
     unsigned rank = (unsigned)d->rank;
+    d->beat_ns = beat_for(d);
     gw__observers_make(&observers, d->view.ring_count, d->view.ring_epoch);
     d->receivers = nodes_of(&d->view, gw__observers_of(&observers, rank));
     struct gw_nodes observed = gw__observers_observed(&observers, rank);
@@ -195,5 +207,5 @@ void gw__detector_tick(struct gw__detector *d, uint64_t now_ns,
     gw__beat_send(d, act);
     gw__suspect_check(d, now_ns, act);
     check_for_stall(d, now_ns);
-    d->due_ns = now_ns + d->config.beat_ns;
+    d->due_ns = now_ns + d->beat_ns;
 }

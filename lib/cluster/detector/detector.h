@@ -59,7 +59,8 @@ struct gw__notice {
 };
 
 struct gw__detector_config {
-    uint64_t beat_ns;                     /* 20 ms */
+    /* 20 ms; in proportion to the ring from 64 members on, up to 100 ms */
+    uint64_t beat_ns;
     uint64_t deviation_ns;                /* 20 ms */
     uint64_t pause_ns;                    /* 100 ms */
     uint64_t repeat_ns;                   /* 200 ms */

@@ -69,7 +69,10 @@ void gw__member_hello(struct gw__member_core *m)
         .sent_ns = m->now_ns};
     size_t bytes = gw__hello_encode(&hello, out, sizeof out);
     bool serves = m->config.role == GW__SERVER;
-    m->hello_ns = m->now_ns + (serves ? GW__HELLO_SERVER_NS : GW__HELLO_NS);
+    bool quiet = m->stage == GW__STAGE_QUIET;
+    m->hello_ns =
+        m->now_ns + (serves ? GW__HELLO_SERVER_NS
+                            : gw__hello_ns(quiet ? m->view.ring_count : 0));
     if (m->node == GW__NODE_ANY)
         return;
     for (unsigned i = 0; i < m->config.controller_count; i++)
