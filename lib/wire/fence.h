@@ -21,9 +21,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Registers this process. True: its light fences may be light. In a process of
- * several threads the kernel waits until every CPU has switched tasks: 0.7 s on
- * a busy machine. So a member does it before it is one. */
+/* Registers this process, which it does once. True: its light fences may be
+ * light. In a process of several threads the kernel waits for an RCU grace
+ * period, that is until every CPU has switched tasks: 0.7 s on a busy machine,
+ * and up to a minute where its thread for that gets no CPU. So a process with a
+ * single thread registers when it loads the library. */
 bool gw__fence_register(void);
 
 static inline void gw__fence_light(bool registered)
