@@ -14,7 +14,7 @@
 enum {
     /* Of a ring: tests/scale.bats kills members of rings of this size. Larger
      * ones start, but do not recover reliably. */
-    RUN_RANKS_MAX = 64,
+    RUN_RANKS_MAX = 320,
     RUN_WORKERS_MAX = 32, /* of parameter servers */
     RUN_SERVERS_MAX = 24,
     RUN_SLOTS_MAX = 64,

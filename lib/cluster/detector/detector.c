@@ -69,16 +69,6 @@ static void reset_reports(struct gw__detector *d, uint64_t now_ns)
     d->receivers = (struct gw_nodes){{0}};
 }
 
-/* Many members of a large ring share a host, whose cores would do little but
- * send beats. */
-static uint64_t beat_for(const struct gw__detector *d)
-{
-    enum { LARGE = 64, MOST = 5 };
-    unsigned n = d->view.ring_count;
-    n = n < LARGE ? LARGE : n > MOST * LARGE ? MOST * LARGE : n;
-    return d->config.beat_ns * n / LARGE;
-}
-
 static void choose_observed(struct gw__detector *d, uint64_t now_ns)
 {
     struct gw__observed before[GW__OBSERVED_MAX];
@@ -89,7 +79,7 @@ static void choose_observed(struct gw__detector *d, uint64_t now_ns)
         return;
     struct gw__observers observers;
     unsigned rank = (unsigned)d->rank;
-    d->beat_ns = beat_for(d);
+    d->beat_ns = gw__interval_ns(d->config.beat_ns, d->view.ring_count);
     gw__observers_make(&observers, d->view.ring_count, d->view.ring_epoch);
     d->receivers = nodes_of(&d->view, gw__observers_of(&observers, rank));
     struct gw_nodes observed = gw__observers_observed(&observers, rank);
