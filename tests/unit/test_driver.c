@@ -286,9 +286,8 @@ static uint64_t count_turn(void *context)
     return 20 * MS;
 }
 
-/* A turn after the time that the last one returned, and not much more often
- * without input. The first turn is immediate, and the actions at START cause no
- * further one. */
+/* A turn when the last one wanted it, and not much more often without input. The
+ * first is immediate, and the actions at START cause no further one. */
 START_TEST(an_idle_driver_turns_when_it_is_time)
 {
     static struct scripted_node scripted;

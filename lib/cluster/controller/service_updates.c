@@ -30,6 +30,19 @@ static const struct gw__update_body *body_for(const struct gw__service *s,
     return none;
 }
 
+/* Has the registry changed for members since the last look, which a large run
+ * delays? Then *now is its body. */
+static bool is_ahead(const struct gw__service *s,
+                     const struct gw__membership_update *update,
+                     struct gw__update_body *now)
+{
+    if (s->registry.index == s->checked_index)
+        return false;
+    gw__membership_update_whole(update, now);
+    return now->bytes != s->body.bytes ||
+           memcmp(now->data, s->body.data, now->bytes) != 0;
+}
+
 static void send_update(struct gw__service *s,
                         struct gw__membership_update *update, unsigned node)
 {
@@ -37,12 +50,10 @@ static void send_update(struct gw__service *s,
     struct gw__update_body other;
     struct contact *contact = &s->contacts[node];
     const struct gw__update_body *body = &other;
-    bool changed = s->registry.index != s->checked_index; /* since the last */
-    if (changed)
-        gw__membership_update_whole(update, &other);
-    else
+    bool ahead = is_ahead(s, update, &other);
+    if (!ahead)
         body = body_for(s, contact, &other);
-    contact->sent_index = changed ? 0 : s->changed_index;
+    contact->sent_index = ahead ? 0 : s->changed_index;
     update->state = s->registry.members[node].state;
     update->incarnation = s->registry.members[node].incarnation;
     size_t bytes = gw__membership_update_encode(update, body, out, sizeof out);

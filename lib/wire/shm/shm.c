@@ -24,7 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLICE_BYTES = 128 << 10 };
+/* Of a segment of more than FEW ranks, those pages are mapped that are used: a
+ * rank of a large communicator exchanges data with few others. */
+enum { SLICE_BYTES = 128 << 10, FEW = 32 };
 
 /* The address blob for the peers. */
 struct address {
@@ -139,8 +141,9 @@ static enum gw_err join_peer(struct gw__shm *shm, unsigned rank,
                        rank, theirs->no_windows ? "without" : "with",
                        shm->wire.rank, shm->no_windows ? "without" : "with");
     void *base = NULL;
-    enum gw_err err = gw__region_map(theirs->pid, theirs->fd,
-                                     theirs->segment_bytes, &base, why);
+    enum gw_err err =
+        gw__region_map(theirs->pid, theirs->fd, theirs->segment_bytes,
+                       shm->wire.size <= FEW, &base, why);
     struct gw__shm_segment *segment = base;
     if (!err && segment->nonce != theirs->nonce) {
         gw__region_unmap(base, theirs->segment_bytes);
@@ -166,7 +169,8 @@ static enum gw_err join_peer(struct gw__shm *shm, unsigned rank,
 static enum gw_err await_joined(struct gw__shm *shm, uint64_t deadline_ns,
                                 struct gw_error *why)
 {
-    static const struct timespec pause = {.tv_nsec = 50000};
+    const struct timespec pause = {
+        .tv_nsec = shm->wire.size <= FEW ? 50000 : shm->wire.size * 5000};
     for (unsigned r = 0; r < shm->wire.size; r++)
         while (r != shm->wire.rank &&
                atomic_load(&shm->peers[r].segment->state) < SHM_JOINED) {
