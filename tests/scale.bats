@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Large rings of real processes (make check-scale): SCALE members (default 64)
+# Large rings of real processes (make check-scale): SCALE members (default 128)
 # start, lose members one by one and a rack at once, and take them in again. All
 # sums are checked by the members (`ringctl up N ops`).
 
@@ -12,7 +12,7 @@ setup() {
     export RINGCTL
     cd "$BATS_TEST_TMPDIR" || return 1
     export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
-    N=${SCALE:-64}
+    N=${SCALE:-128}
     KILLS=${KILLS:-20}
 }
 

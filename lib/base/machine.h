@@ -46,8 +46,8 @@ enum gw__sight_state {
 
 struct gw__sight {
     enum gw__sight_state state;
-    /* The longest time since the previous look for which a thread of that
-     * process, or of our own, was runnable without a CPU. */
+    /* The time since the previous look for which a thread of that process was
+     * runnable without a CPU, and that of a thread of our own. */
     uint64_t waited_ns;
 };
 

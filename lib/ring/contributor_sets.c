@@ -4,6 +4,8 @@
  */
 #include "contributor_sets.h"
 
+#include "ring/plans/chosen_plans.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -94,17 +96,21 @@ void gw__contributor_sets_freeze(struct gw__contributor_sets *l)
     l->frozen = true;
 }
 
-/* A bare input is not a partial result: its owner can always use it again. */
+/* A bare input is not a partial result: its owner can always use it again. In a
+ * large ring partial results are not reported at all: each member of a tree has
+ * another set, and a few more steps compute them again. So the reports of most
+ * members are the same. */
 void gw__contributor_sets_report(const struct gw__contributor_sets *l,
                                  const struct gw__places *places,
                                  struct gw__holdings *holdings)
 {
     struct gw__held_chunk held[GW__REPORT_CHUNKS_MAX];
     struct gw_nodes own = gw__nodes_only(l->node);
+    bool large = places->count > GW__RING_PLAN_MOST;
     for (unsigned c = 0; c < l->chunks; c++) {
         held[c].final = gw__contributor_sets_final(l, c);
         held[c].set = l->sets[c];
-        if (!held[c].final && gw__nodes_equal(own, l->sets[c]))
+        if (!held[c].final && (large || gw__nodes_equal(own, l->sets[c])))
             held[c].set = (struct gw_nodes){{0}};
     }
     gw__holdings_pack(holdings, places, held, l->chunks);

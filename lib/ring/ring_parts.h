@@ -213,7 +213,7 @@ struct gw_ring {
 
 void gw__ring_on_notification(void *context,
                               const struct gw__notification *notification);
-void gw__ring_on_turn(void *context);
+uint64_t gw__ring_on_turn(void *context);
 void gw__ring_on_message(void *context, unsigned from,
                          struct gw__id incarnation, const void *data,
                          size_t bytes);

@@ -12,7 +12,7 @@
 
 #include "base/failpoint.h"
 
-static const uint64_t report_ns = 10000000;
+static const uint64_t report_ns = 10000000, turn_ns = 20000000;
 
 /* Main checks itself: while data move, it alone may use them. */
 static void request_progress_report(struct gw_ring *ring, uint64_t now_ns)
@@ -69,11 +69,13 @@ static void call_on_status(struct gw_ring *ring)
         ring->config.on_status(ring->config.context);
 }
 
-void gw__ring_on_turn(void *context)
+uint64_t gw__ring_on_turn(void *context)
 {
     struct gw_ring *ring = context;
     uint64_t now_ns = gw_now_ns();
     gw__session_lock(&ring->session);
+    bool quiet = ring->member && !ring->fetch.active;
+    unsigned members = quiet ? ring->ops.view.ring_count : 0;
     request_progress_report(ring, now_ns);
     gw__ring_raise_stop(ring);
     send_admission(ring);
@@ -84,6 +86,7 @@ void gw__ring_on_turn(void *context)
     gw__fetch_turn(ring, now_ns);
     gw__state_serve_turn(ring, now_ns);
     call_on_status(ring);
+    return gw__interval_ns(turn_ns, members);
 }
 
 void gw__ring_on_message(void *context, unsigned from,

@@ -175,7 +175,7 @@ uint64_t gw__region_generation(void)
 }
 
 /* A file shorter than the expected size is a different file. */
-static enum gw_err map_whole(int fd, size_t bytes, void **base,
+static enum gw_err map_whole(int fd, size_t bytes, bool at_once, void **base,
                              struct gw_error *why)
 {
     struct stat file;
@@ -187,15 +187,15 @@ static enum gw_err map_whole(int fd, size_t bytes, void **base,
     if (!S_ISREG(file.st_mode) || (uint64_t)file.st_size < bytes)
         return gw_fail(why, GW_EUNREACH, "it no longer exists");
     void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_POPULATE, fd, 0);
+                        MAP_SHARED | (at_once ? MAP_POPULATE : 0), fd, 0);
     if (mapped == MAP_FAILED)
         return gw_fail_errno(why, "mmap");
     *base = mapped;
     return GW_OK;
 }
 
-enum gw_err gw__region_map(int pid, int fd, size_t bytes, void **base,
-                           struct gw_error *why)
+enum gw_err gw__region_map(int pid, int fd, size_t bytes, bool at_once,
+                           void **base, struct gw_error *why)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
@@ -203,7 +203,7 @@ enum gw_err gw__region_map(int pid, int fd, size_t bytes, void **base,
     int own = open(path, O_RDWR | O_CLOEXEC);
     if (own < 0)
         return gw_fail_errno(why, "memory of process %d (%s)", pid, path);
-    enum gw_err err = map_whole(own, bytes, base, why);
+    enum gw_err err = map_whole(own, bytes, at_once, base, why);
     close(own);
     return err ? gw_wrap(why, err, "memory of process %d (%s)", pid, path)
                : GW_OK;

@@ -29,9 +29,11 @@ bool gw__region_find(const void *memory, size_t bytes,
  * while it is unchanged. */
 uint64_t gw__region_generation(void);
 
-/* Maps a region that process `pid` holds as `fd`, for reading and writing. */
+/* Maps a region that process `pid` holds as `fd`, for reading and writing; all
+ * its pages at once, or each at its first use. */
 GW_MUST_CHECK enum gw_err gw__region_map(int pid, int fd, size_t bytes,
-                                         void **base, struct gw_error *why);
+                                         bool at_once, void **base,
+                                         struct gw_error *why);
 void gw__region_unmap(void *base, size_t bytes);
 
 #endif

@@ -116,8 +116,6 @@ static uint64_t wait_of(const struct gw__thread_sample *now,
         return 0;
     if (now->slices == before->slices)
         return now->runnable && now->ran_ns == before->ran_ns ? since_ns : 0;
-    if (now->slices - before->slices > 1)
-        return 0;
     uint64_t waited_ns = now->waited_ns - before->waited_ns;
     return waited_ns < since_ns ? waited_ns : since_ns;
 }

@@ -48,9 +48,8 @@ struct gw__process_inspection {
 
 struct gw__process_observation {
     enum gw__process_watch_state state;
-    /* The longest wait of such a thread for a CPU since the previous look, if
-     * that was recent. A thread that was scheduled twice meanwhile has kept up.
-     */
+    /* The time for which such a thread waited for a CPU since the previous
+     * look, if that was recent: of the thread that waited longest. */
     uint64_t waited_ns;
 };
 

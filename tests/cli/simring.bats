@@ -161,19 +161,35 @@ scale() {
         }' "$BATS_TEST_TMPDIR/scale.csv"
 }
 
-@test "sim scale: a rack is one change of the view, and messages grow as the members" {
-    "$R" sim scale -n 32 -o csv >"$BATS_TEST_TMPDIR/scale.csv"
-    for members in 8 16 32; do
-        [ "$(scale kill "$members" views)" -eq 1 ]
+# Messages with addresses that a member of a ring of $1 sends: with radix 16.
+addresses() {
+    awk -v n="$1" 'BEGIN {
+        for (stride = 1; stride < n; stride *= 16) {
+            blocks = int((n + stride - 1) / stride) - 1
+            count += blocks < 15 ? blocks : 15
+        }
+        print count
+    }'
+}
+
+# The formulas are in gradwire-protocol(7).
+@test "sim scale: a rack is one change of the view, and the cost of a death grows slowly" {
+    "$R" sim scale -n 64 -o csv >"$BATS_TEST_TMPDIR/scale.csv"
+    for n in 8 16 32 64; do
+        [ "$(scale kill "$n" views)" -eq 1 ]
         # The supervisor of a small ring does not wait for the other ends.
-        [ "$(scale rack "$members" views)" -eq $((members > 16 ? 1 : 2)) ]
-        [ "$(scale join-many "$members" views)" -eq 1 ]
-        [ "$(scale kill "$members" controller_messages)" -le $((8 * members)) ]
-        # Each member sends its address to all others, and gets theirs, twice.
-        awk -v n="$members" -v messages="$(scale kill "$members" messages)" \
-            'BEGIN { exit messages > 4 * n + 8 }'
-        awk -v n="$members" -v beats="$(scale kill "$members" beats_per_s)" \
-            'BEGIN { exit beats != 310 }'
+        [ "$(scale rack "$n" views)" -eq $((n > 16 ? 1 : 2)) ]
+        [ "$(scale join-many "$n" views)" -eq 1 ]
+        [ "$(scale kill "$n" controller_messages)" -le $((8 * n)) ]
+        [ "$(scale kill "$n" controller_bytes)" -le $((2000 * n)) ]
+        [ "$(scale kill "$n" beats_per_s)" -eq 310 ]
+        # Addresses, in and out, and a few messages from and to controllers.
+        a=$(addresses $((n - 1)))
+        awk -v a="$a" -v messages="$(scale kill "$n" messages)" \
+            'BEGIN { exit messages > 2 * a + 6 }'
+        # An address takes 8 bytes here, and a message has a head of 10.
+        awk -v n="$n" -v a="$a" -v bytes="$(scale kill "$n" bytes)" \
+            'BEGIN { exit bytes - 16 * n - 20 * a > 2000 }'
     done
 }
 

@@ -115,16 +115,6 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
     case GW__CMD_HANDOVER:
         draw_slot(r, c);
         break;
-    case GW__CMD_LINK:
-        c->link.from = gw__get_u8(r);
-        c->link.to = gw__get_u8(r);
-        c->link.fields = gw__get_u8(r) % (GW__LINK_FIELDS + 1);
-        c->link.profile.delay_us = gw__get_u8(r);
-        break;
-    case GW__CMD_CUT:
-        c->cut.left.words[0] = gw__get_u8(r);
-        c->cut.right.words[0] = gw__get_u8(r);
-        break;
     default:
         break;
     }

@@ -63,7 +63,8 @@ START_TEST(freed_memory_is_returned_though_it_is_mapped)
     ck_assert(gw__region_find(memory, BYTES, &region));
     int fd = dup(region.fd);
     ck_assert_int_eq(
-        gw__region_map((int)getpid(), region.fd, BYTES, &mapped, NULL), 0);
+        gw__region_map((int)getpid(), region.fd, BYTES, true, &mapped, NULL),
+        0);
     ck_assert_int_eq(fstat(fd, &file), 0);
     ck_assert_int_ge(file.st_blocks, BYTES / 512);
     gw_free(memory);
@@ -82,7 +83,7 @@ START_TEST(another_file_is_not_mapped)
     void *mapped, *memory = gw_alloc(4096, NULL);
     ck_assert(gw__region_find(memory, 4096, &region));
     ck_assert_int_eq(
-        gw__region_map((int)getpid(), region.fd, 8192, &mapped, &why),
+        gw__region_map((int)getpid(), region.fd, 8192, true, &mapped, &why),
         GW_EUNREACH);
     ck_assert_ptr_null(mapped);
     ck_assert_ptr_nonnull(strstr(why.text, "it no longer exists"));

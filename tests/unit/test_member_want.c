@@ -280,22 +280,22 @@ END_TEST
 START_TEST(too_many_commands_are_refused_and_a_report_still_goes)
 {
     enum { MANY = 12 };
-    struct gw__member_request heal = {.kind = GW__REQUEST_COMMAND,
-                                      .own.command.kind = GW__CMD_HEAL};
+    struct gw__member_request drain = {.kind = GW__REQUEST_COMMAND,
+                                       .own.command.kind = GW__CMD_DRAIN};
     struct gw__command c, first;
     hand_in_ring();
     for (unsigned i = 0; i < MANY; i++) {
-        heal.own.tag = 100 + i;
-        hand_submit(&heal);
+        drain.own.tag = 100 + i;
+        hand_submit(&drain);
     }
     ck_assert_int_eq(hand_notification(GW__NOTIFY_ANSWER)->answer.code,
                      GW_ENOMEM);
     ck_assert_uint_eq(hand_notification(GW__NOTIFY_ANSWER)->tag, 108);
-    ck_assert(hand_request(GW__CMD_HEAL, &first));
+    ck_assert(hand_request(GW__CMD_DRAIN, &first));
     hand_flush_begins(2);
     hand_give_report(2);
     hand_clear();
-    hand_answer(&first, GW_OK, "healed");
+    hand_answer(&first, GW_OK, "drains");
     ck_assert_uint_eq(hand_notification(GW__NOTIFY_ANSWER)->tag, 100);
     ck_assert(hand_request(GW__CMD_REPORT, &c));
 }

@@ -97,7 +97,7 @@ START_TEST(memory_of_another_user_is_not_mapped)
         SKIP("private", "only root can be another user");
     struct other_user f = other_user(make_region);
     ck_assert_int_ge(f.number, 0);
-    ck_assert_int_eq(gw__region_map(f.pid, f.number, BYTES, &base, &why),
+    ck_assert_int_eq(gw__region_map(f.pid, f.number, BYTES, true, &base, &why),
                      GW_EUNREACH);
     ck_assert_ptr_nonnull(
         strstr(why.text, "it belongs to another user (65534)"));

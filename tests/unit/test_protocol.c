@@ -343,9 +343,8 @@ START_TEST(the_mark_changes_with_what_concerns_members)
     CHANGES(pair_admit(1, 0, 0));
     CHANGES(pair_join(2, 0, GW__WORKER));
     CHANGES(pair_admit(2, 0, 0));
-    STAYS(pair_apply(
-        (struct gw__command){.kind = GW__CMD_LINK,
-                             .link = {0, 1, GW__LINK_DELAY, {.delay_us = 4}}}));
+    STAYS(pair_apply((struct gw__command){.kind = GW__CMD_DRAIN,
+                                          .who = pair_process(1, 0)}));
     STAYS(pair_suspect(pair_process(1, 0), pair_process(2, 0), false));
     CHANGES(pair_suspect(pair_process(0, 1), pair_process(2, 0), false));
     STAYS(pair_report(1, 0, 0, 0, 0));

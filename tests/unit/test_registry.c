@@ -330,67 +330,6 @@ START_TEST(a_later_incarnation_of_a_process_ends_the_former)
 }
 END_TEST
 
-/* ---- links ---- */
-
-START_TEST(link_profiles_merge_and_belong_to_the_link)
-{
-    pair_ring_of(3);
-    struct gw__command c = {
-        .kind = GW__CMD_LINK,
-        .link = {0, 1, GW__LINK_DELAY | GW__LINK_LOSS, {.delay_us = 5000}}};
-    c.link.profile.loss_ppm = 10000;
-    ck_assert_int_eq(pair_apply(c), GW_OK);
-    pair_expect_text(
-        "link 0>1: delay 5000 us, jitter 0 us, rate 0, loss 10000 ppm, up");
-    c.link.fields = GW__LINK_RATE;
-    c.link.profile = (struct gw_link_profile){.rate = 1000, .delay_us = 1};
-    pair_apply(c);
-    ck_assert_uint_eq(pair.answer.profile.delay_us, 5000);
-    ck_assert_uint_eq(pair.answer.profile.rate, 1000);
-    ck_assert_uint_eq(pair.first->links[1][0].delay_us, 0);
-    pair_suspect(pair_process(0, 0), pair_process(1, 0), true);
-    pair_join(1, 1, GW__WORKER);
-    ck_assert_uint_eq(pair.first->links[0][1].delay_us, 5000);
-    c.link.fields = GW__LINK_CLEAR | GW__LINK_JITTER;
-    c.link.profile = (struct gw_link_profile){.jitter_us = 7};
-    pair_apply(c);
-    ck_assert_uint_eq(pair.answer.profile.delay_us + pair.answer.profile.rate,
-                      0);
-    ck_assert_uint_eq(pair.answer.profile.jitter_us, 7);
-    c.link.to = 9;
-    ck_assert_int_eq(pair_apply(c), GW_EINVAL);
-    pair_expect_text("node 9 does not exist");
-    c.link.to = 0;
-    ck_assert_int_eq(pair_apply(c), GW_EINVAL);
-    pair_expect_text("a link needs two different nodes; both are node 0");
-}
-END_TEST
-
-START_TEST(a_partition_is_healed_and_delays_stay)
-{
-    pair_ring_of(4);
-    pair_apply((struct gw__command){
-        .kind = GW__CMD_LINK, .link = {0, 2, GW__LINK_DELAY, {9, 0, 0, 0, 0}}});
-    pair_apply(
-        (struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{12}}}});
-    pair_expect_text("links taken down: 8");
-    ck_assert(pair.first->links[0][2].down && pair.first->links[3][1].down);
-    ck_assert(!pair.first->links[0][1].down && !pair.first->links[2][3].down);
-    pair_apply((struct gw__command){.kind = GW__CMD_HEAL});
-    pair_expect_text("links taken up: 8");
-    ck_assert_uint_eq(pair.first->links[0][2].delay_us, 9);
-    pair_apply(
-        (struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{6}}}});
-    pair_expect_text("node 1 is on both sides");
-    pair_apply(
-        (struct gw__command){.kind = GW__CMD_CUT, .cut = {{{3}}, {{0}}}});
-    pair_expect_text("a cut needs nodes on both sides");
-    pair_apply(
-        (struct gw__command){.kind = GW__CMD_CUT, .cut = {{{1}}, {{1 << 20}}}});
-    pair_expect_text("node 20 does not exist");
-}
-END_TEST
-
 Suite *suite_registry(void)
 {
     Suite *suite = suite_create("registry");
@@ -412,8 +351,6 @@ Suite *suite_registry(void)
                    of_two_members_one_observer_is_enough_but_not_for_the_last);
     tcase_add_test(t, without_its_last_member_a_ring_begins_anew);
     tcase_add_test(t, a_later_incarnation_of_a_process_ends_the_former);
-    tcase_add_test(t, link_profiles_merge_and_belong_to_the_link);
-    tcase_add_test(t, a_partition_is_healed_and_delays_stay);
     suite_add_tcase(suite, t);
     return suite;
 }

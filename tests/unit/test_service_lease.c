@@ -18,7 +18,7 @@ static const uint64_t LEASE_MS = 200, LEADER_MS = 550, AFTER_MS = 250;
 static void known(unsigned node)
 {
     fronts_append(&(struct gw__command){
-        .kind = GW__CMD_HEAL, .client = {77, node + 1}, .sequence = 1});
+        .kind = GW__CMD_DRAIN, .client = {77, node + 1}, .sequence = 1});
 }
 
 static void register_ps(void)

@@ -71,8 +71,8 @@ END_TEST
 START_TEST(what_concerns_no_member_is_sent_to_none)
 {
     fronts_ring_of(3);
-    fronts_append(&(struct gw__command){
-        .kind = GW__CMD_LINK, .link = {0, 1, GW__LINK_DELAY, {.delay_us = 5}}});
+    fronts_append(&(struct gw__command){.kind = GW__CMD_DRAIN,
+                                        .who = fronts_process(0, 0)});
     fronts_append(
         &(struct gw__command){.kind = GW__CMD_SUSPECT,
                               .who = fronts_process(0, 0),
@@ -92,7 +92,8 @@ START_TEST(who_is_behind_gets_the_update_on_its_hello)
     ck_assert(!update.leader);
     ck_assert_int_eq(update.state, GW__ACTIVE);
     fronts_hello(0, fronts_process(1, 0), index, 0);
-    fronts_append(&(struct gw__command){.kind = GW__CMD_HEAL});
+    fronts_append(&(struct gw__command){.kind = GW__CMD_DRAIN,
+                                        .who = fronts_process(0, 0)});
     fronts_hello(0, fronts_process(1, 0), index, 0); /* no reports for it */
     fronts_hello(0, fronts_process(1, 0), index + 9, 0);
     update_went_to(0, 0);

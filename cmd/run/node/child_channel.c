@@ -122,12 +122,11 @@ enum gw_err child_channel_receive(int fd, void *buffer,
 static _Alignas(
     16) char buffer[CHILD_CHANNEL_BYTES_MAX]; /* per child, for one reader */
 
-void desired_state_await(int wake_fd, bool blocked,
+void desired_state_await(int wake_fd, int most_ms, bool blocked,
                          void (*obey)(void *context,
                                       const struct desired_state *desired),
                          void *context)
 {
-    enum { POLL_MS = 20 };
     struct pollfd polls[] = {
         {.fd = CHILD_CHANNEL_FD, .events = blocked ? POLLIN | POLLOUT : POLLIN},
         {.fd = wake_fd, .events = POLLIN}};
@@ -135,7 +134,7 @@ void desired_state_await(int wake_fd, bool blocked,
     enum gw_err code;
     eventfd_t woken;
     size_t bytes;
-    poll(polls, 2, POLL_MS);
+    poll(polls, 2, most_ms);
     if (polls[1].revents)
         eventfd_read(wake_fd, &woken);
     while ((code = child_channel_receive(CHILD_CHANNEL_FD, buffer, &kind,

@@ -230,10 +230,10 @@ GW_MUST_CHECK bool node_status_unpack(const char *data, size_t bytes,
 enum gw_err child_channel_send_status(int fd, const struct node_status *status,
                                       bool wait);
 
-/* For a child: waits at most 20 ms for orders, for its eventfd, and, if it is
+/* For a child: waits at most `most_ms` for orders, for its eventfd, and, if it is
  * `blocked`, for room; then obeys all orders. Ends the process without a
  * supervisor. */
-void desired_state_await(int wake_fd, bool blocked,
+void desired_state_await(int wake_fd, int most_ms, bool blocked,
                          void (*obey)(void *context,
                                       const struct desired_state *desired),
                          void *context);

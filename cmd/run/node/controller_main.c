@@ -123,9 +123,10 @@ static enum gw_err start_controller(struct keeper *keeper, struct gw_error *why)
 
 static enum gw_err keep_running(struct keeper *keeper, struct gw_error *why)
 {
+    enum { POLL_MS = 20 };
     enum gw_err code = GW_OK;
     while (!code && !keeper->end && !terminated) {
-        desired_state_await(keeper->wake_fd, false, obey, keeper);
+        desired_state_await(keeper->wake_fd, POLL_MS, false, obey, keeper);
         send_status(keeper);
         event_queue_send(keeper->queue,
                          CHILD_CHANNEL_FD); /* the rest goes later */

@@ -2,13 +2,15 @@
  *
  * The poster: receives orders, sends notes and events. SIGTERM counts as an
  * order to leave. A note is a complete status, so a newer one replaces one that
- * has not been sent. A changed note is sent at most every 20 ms.
+ * has not been sent. A changed note is sent at most every 20 ms, in a large ring
+ * less often.
  */
 #include "node.h"
 
 #include <base/clock.h>
 #include <base/link_profile.h>
 #include <base/thread.h>
+#include <cluster/detector/detector.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -197,10 +199,19 @@ static size_t compose(struct node *node, char out[CHILD_CHANNEL_BYTES_MAX])
     return bytes;
 }
 
+/* The time between two notes. */
+static uint64_t status_ns(struct node *node)
+{
+    pthread_mutex_lock(&node->lock);
+    unsigned members = node->status.ring.size;
+    pthread_mutex_unlock(&node->lock);
+    return gw__interval_ns(STATUS_NS, members);
+}
+
 static void send_status(struct poster *poster)
 {
     uint64_t now = gw_now_ns();
-    if (now - poster->sent_ns < STATUS_NS)
+    if (now - poster->sent_ns < status_ns(poster->node))
         return;
     size_t bytes = compose(poster->node, poster->packed);
     uint64_t hash = gw_hash(poster->packed, bytes, 0);
@@ -231,7 +242,8 @@ static void *child_channel(void *context)
     struct node *node = context;
     poster.node = node;
     while (!is_over(node)) {
-        desired_state_await(node->wake_fd, poster.blocked, obey, node);
+        desired_state_await(node->wake_fd, (int)(status_ns(node) / 1000000),
+                            poster.blocked, obey, node);
         see_to_leaving(node);
         poster.blocked = false;
         send_status(&poster);

@@ -2,8 +2,9 @@
  *
  * The controllers as a second observer of every member: members that do not
  * send HELLO for too long, and members whose end is certain. Every replica
- * listens; the leader suspects. HELLOs come every 100 ms, so with the threshold
- * below a silence of some 500 ms leads to a suspicion. The two neighbours in
+ * listens; the leader suspects. HELLOs come every 100 ms, in a ring of more than
+ * 200 members every 0.5 ms per member. So with the threshold below a silence of
+ * some five of these intervals leads to a suspicion. The two neighbours in
  * the ring need half of that. The observer's own health counts as in the
  * detector.
  */
@@ -11,20 +12,28 @@
 
 #include <string.h>
 
-static const struct gw__phi_config phi_config = {
-    .expected_ns = 100000000, .deviation_ns = 50000000, .pause_ns = 150000000};
 static const double threshold = 8;
+
+static struct gw__phi_config phi_config(const struct gw__service *s)
+{
+    uint64_t hello_ns = gw__hello_ns(s->registry.view.ring_count);
+    return (struct gw__phi_config){.expected_ns = hello_ns,
+                                   .deviation_ns = hello_ns / 2,
+                                   .pause_ns = hello_ns * 3 / 2};
+}
 
 static void observe_member(struct gw__service *s, unsigned node)
 {
     const struct gw__member *m = &s->registry.members[node];
     struct gw__member_observation *w = &s->observed[node];
     const struct contact *contact = &s->contacts[node];
+    const struct gw__phi_config config = phi_config(s);
+    w->silence.phi.config = config; /* the ring may have another size */
     if (gw__id_equal(w->incarnation, m->incarnation))
         return;
     bool known = gw__id_equal(contact->incarnation, m->incarnation);
     *w = (struct gw__member_observation){.incarnation = m->incarnation};
-    gw__silence_begin(&w->silence, &phi_config,
+    gw__silence_begin(&w->silence, &config,
                       s->now_ns + (known ? 0 : GW__FIRST_HELLO_NS));
 }
 
@@ -45,10 +54,11 @@ void gw__service_beat(struct gw__service *s, unsigned node,
                       struct gw__id incarnation)
 {
     struct gw__member_observation *w = &s->observed[node];
+    const struct gw__phi_config config = phi_config(s);
     if (!gw__id_equal(w->incarnation, incarnation))
         return;
     if (w->silence.phi.beat_ns == 0)
-        gw__silence_begin(&w->silence, &phi_config, s->now_ns);
+        gw__silence_begin(&w->silence, &config, s->now_ns);
     gw__silence_end(&w->silence, s->now_ns);
     w->suspected_ns = 0;
 }
@@ -56,7 +66,7 @@ void gw__service_beat(struct gw__service *s, unsigned node,
 void gw__service_health(struct gw__service *s, uint64_t late_ns)
 {
     s->late_ns = 0;
-    if (!gw__health_late(&s->health, late_ns, phi_config.deviation_ns))
+    if (!gw__health_late(&s->health, late_ns, phi_config(s).deviation_ns))
         return;
     s->late_ns = late_ns;
     for (unsigned node = gw__nodes_next(&s->registry.known, 0);

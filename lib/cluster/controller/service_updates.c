@@ -30,6 +30,19 @@ static const struct gw__update_body *body_for(const struct gw__service *s,
     return none;
 }
 
+/* Has the registry changed for members since the last look, which a large run
+ * delays? Then *now is its body. */
+static bool is_ahead(const struct gw__service *s,
+                     const struct gw__membership_update *update,
+                     struct gw__update_body *now)
+{
+    if (s->registry.index == s->checked_index)
+        return false;
+    gw__membership_update_whole(update, now);
+    return now->bytes != s->body.bytes ||
+           memcmp(now->data, s->body.data, now->bytes) != 0;
+}
+
 static void send_update(struct gw__service *s,
                         struct gw__membership_update *update, unsigned node)
 {
@@ -37,12 +50,10 @@ static void send_update(struct gw__service *s,
     struct gw__update_body other;
     struct contact *contact = &s->contacts[node];
     const struct gw__update_body *body = &other;
-    bool changed = s->registry.index != s->checked_index; /* since the last */
-    if (changed)
-        gw__membership_update_whole(update, &other);
-    else
+    bool ahead = is_ahead(s, update, &other);
+    if (!ahead)
         body = body_for(s, contact, &other);
-    contact->sent_index = changed ? 0 : s->changed_index;
+    contact->sent_index = ahead ? 0 : s->changed_index;
     update->state = s->registry.members[node].state;
     update->incarnation = s->registry.members[node].incarnation;
     size_t bytes = gw__membership_update_encode(update, body, out, sizeof out);
@@ -91,14 +102,13 @@ static bool in_ring(const struct gw__service *s, unsigned node,
     return rank >= 0 && gw__id_equal(view->ring[rank].incarnation, incarnation);
 }
 
-/* A process that lacks the newest update lacks the one that was sent, too. */
-static void note_hello(const struct gw__service *s, struct contact *contact,
-                       const struct gw__hello *hello)
+/* Which body does the process have? One that reports no update, or could not
+ * apply the changes that it got, gets a whole one. */
+static uint64_t body_of(const struct gw__service *s, uint64_t index)
 {
-    contact->incarnation = hello->incarnation;
-    contact->hello_ns = s->now_ns;
-    contact->sent_index =
-        hello->index < s->changed_index ? 0 : s->changed_index;
+    if (index >= s->changed_index)
+        return s->changed_index;
+    return index >= s->former_index ? s->former_index : 0;
 }
 
 void gw__service_hello(struct gw__service *s, const struct gw__input *input)
@@ -112,7 +122,9 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
         hello.incarnation.low != input->incarnation)
         return;
     gw__nodes_add(&s->contacted, node);
-    note_hello(s, &s->contacts[node], &hello);
+    s->contacts[node].incarnation = hello.incarnation;
+    s->contacts[node].hello_ns = s->now_ns;
+    s->contacts[node].sent_index = body_of(s, hello.index);
     s->hellos++;
     gw__service_beat(s, node, hello.incarnation);
     send_lease(s, node, &hello);

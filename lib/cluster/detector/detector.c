@@ -41,7 +41,8 @@ void gw__detector_start(struct gw__detector *d,
     d->self = node;
     d->incarnation = incarnation;
     d->rank = -1;
-    d->due_ns = now_ns + d->config.beat_ns;
+    d->beat_ns = d->config.beat_ns;
+    d->due_ns = now_ns + d->beat_ns;
     d->known[d->self] = (struct gw__known){.changed_ns = 0};
     gw__nodes_add(&d->known_nodes, d->self);
 }
@@ -78,6 +79,7 @@ static void choose_observed(struct gw__detector *d, uint64_t now_ns)
         return;
     struct gw__observers observers;
     unsigned rank = (unsigned)d->rank;
+    d->beat_ns = gw__interval_ns(d->config.beat_ns, d->view.ring_count);
     gw__observers_make(&observers, d->view.ring_count, d->view.ring_epoch);
     d->receivers = nodes_of(&d->view, gw__observers_of(&observers, rank));
     struct gw_nodes observed = gw__observers_observed(&observers, rank);
@@ -195,5 +197,5 @@ void gw__detector_tick(struct gw__detector *d, uint64_t now_ns,
     gw__beat_send(d, act);
     gw__suspect_check(d, now_ns, act);
     check_for_stall(d, now_ns);
-    d->due_ns = now_ns + d->config.beat_ns;
+    d->due_ns = now_ns + d->beat_ns;
 }

@@ -59,7 +59,7 @@ struct gw__notice {
 };
 
 struct gw__detector_config {
-    uint64_t beat_ns;                     /* 20 ms */
+    uint64_t beat_ns;                     /* 20 ms, in a small ring */
     uint64_t deviation_ns;                /* 20 ms */
     uint64_t pause_ns;                    /* 100 ms */
     uint64_t repeat_ns;                   /* 200 ms */
@@ -71,6 +71,17 @@ struct gw__detector_config {
 };
 extern const struct gw__detector_config gw__detector_defaults; /* without an
                                                                   owner */
+
+/* An interval of a small ring, in a ring of this size: from 32 members on it
+ * grows with their number, up to ten times. Many members of a large ring share a
+ * host, whose cores would do little but exchange signs of life. */
+static inline uint64_t gw__interval_ns(uint64_t small_ns, unsigned members)
+{
+    enum { LARGE = 32, MOST = 10 };
+    unsigned most = MOST * LARGE;
+    unsigned n = members < LARGE ? LARGE : members > most ? most : members;
+    return small_ns * n / LARGE;
+}
 
 struct gw__detector;
 

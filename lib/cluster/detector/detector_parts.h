@@ -34,6 +34,7 @@ struct gw__detector {
     struct gw__detector_config config;
     unsigned self;
     uint64_t incarnation;
+    uint64_t beat_ns; /* in this ring */
     uint64_t due_ns;  /* of the tick */
     uint64_t late_ns; /* how late it fired last, if that counts as late */
     struct gw__health health;

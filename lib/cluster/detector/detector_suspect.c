@@ -43,7 +43,7 @@ void gw__suspect_begin(struct gw__detector *d,
                        const struct gw__observed *before, unsigned count,
                        uint64_t now_ns)
 {
-    const struct gw__phi_config phi_config = {.expected_ns = d->config.beat_ns,
+    const struct gw__phi_config phi_config = {.expected_ns = d->beat_ns,
                                               .deviation_ns =
                                                   d->config.deviation_ns,
                                               .pause_ns = d->config.pause_ns};
@@ -55,6 +55,7 @@ void gw__suspect_begin(struct gw__detector *d,
         else
             gw__silence_begin(&w->silence, &phi_config,
                               now_ns + phi_config.pause_ns);
+        w->silence.phi.config = phi_config; /* the ring may have another size */
         w->connected_ns = same ? same->connected_ns : now_ns + CONNECT_NS;
     }
 }
@@ -81,7 +82,7 @@ void gw__suspect_contact(struct gw__detector *d, unsigned node, uint64_t now_ns)
 void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
                         uint64_t now_ns)
 {
-    bool late = gw__health_late(&d->health, late_ns, d->config.beat_ns);
+    bool late = gw__health_late(&d->health, late_ns, d->beat_ns);
     d->late_ns = late ? late_ns : 0;
     for (unsigned i = 0; late && i < d->observed_count; i++)
         gw__silence_shift(&d->observed[i].silence, late_ns, now_ns);
@@ -120,7 +121,7 @@ static bool is_silent(const struct gw__detector *d,
                                    gw__health_factor(&d->health), now_ns);
     const struct gw_silence silence = {
         .silence_ns = gw__phi_silence(phi, now_ns),
-        .beat_ns = d->config.beat_ns,
+        .beat_ns = d->beat_ns,
         .intervals_ns = intervals_ns,
         .interval_count = gw__phi_intervals(phi, intervals_ns),
         .late = d->health.level};

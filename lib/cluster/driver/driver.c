@@ -5,7 +5,7 @@
  *     START --> turn: wishes, timers, messages, on_turn --> sleep
  *                 ^                                           |
  *                 +-- a wish, a message, the next timer, -----+
- *                     20 ms for on_turn
+ *                     the time for on_turn
  *
  * It ends when its queue was closed and is empty, or when the machine has
  * failed. A turn handles a limited number of each kind and then continues
@@ -22,8 +22,6 @@
 #include <sys/prctl.h>
 
 enum { A_TURN = 256 }; /* limit for wishes and for messages */
-
-static const uint64_t turn_ns = 20 * 1000000U;
 
 _Static_assert((int)GW__NODES_MAX == (int)GW__CONTROL_CHANNEL_NODES,
                "numbers fit");
@@ -139,8 +137,8 @@ static void sleep_until_update(struct gw__driver *driver)
     uint64_t until_ns = UINT64_MAX;
     if (timer < GW__TIMERS_MAX)
         until_ns = driver->timers[timer];
-    if (driver->config.on_turn && until_ns > driver->turned_ns + turn_ns)
-        until_ns = driver->turned_ns + turn_ns;
+    if (driver->config.on_turn && until_ns > driver->turn_due_ns)
+        until_ns = driver->turn_due_ns;
     gw__control_channel_wait(driver->channel, driver->queue.bell, until_ns);
 }
 
@@ -154,10 +152,9 @@ static bool run_turn(struct gw__driver *driver)
     more |= receive_messages(driver);
     if (driver->failed || over)
         return false;
-    if (driver->config.on_turn) {
-        driver->turned_ns = gw_now_ns();
-        driver->config.on_turn(driver->config.context);
-    }
+    if (driver->config.on_turn)
+        driver->turn_due_ns =
+            gw_now_ns() + driver->config.on_turn(driver->config.context);
     if (!more)
         sleep_until_update(driver);
     return true;

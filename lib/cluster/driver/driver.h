@@ -13,8 +13,8 @@
  *
  * Messages whose first byte is GW__STATE_TRANSFER or more do not belong to the
  * machine: `on_message` receives them, in the same thread; gw__driver_send
- * sends them, from any thread. `on_turn` runs once per turn, and at least every
- * 20 ms.
+ * sends them, from any thread. `on_turn` runs once per turn, and returns the
+ * nanoseconds after which it must run again at the latest.
  *
  * Data that a machine persists lives as long as its driver: a restarted process
  * is a new incarnation and begins without data.
@@ -50,7 +50,7 @@ struct gw__driver_config {
     void (*on_notify)(void *context, const void *data, size_t bytes);
     void (*on_message)(void *context, unsigned from, struct gw__id incarnation,
                        const void *data, size_t bytes);
-    void (*on_turn)(void *context);
+    uint64_t (*on_turn)(void *context);
     /* Describes the machine's state for people (describe.h); NULL: its name. */
     void (*describe)(const void *state, uint64_t now_ns,
                      struct gw__description *out);

@@ -2,8 +2,8 @@
  *
  * Looks at the processes of other nodes, on request of a machine when one of
  * them is silent (base/machine.h). The control channel knows the process of
- * each node. A look at the own process is included: beats that have arrived but
- * wait for a thread without CPU are not the sender's fault.
+ * each node. A look at the own process is included: a beat waits for a CPU in
+ * the process of its sender, and then again in this one.
  */
 #include "driver_parts.h"
 
@@ -11,15 +11,12 @@ static void apply_sight(struct gw__driver *driver, unsigned node,
                         const struct gw__process_observation *own,
                         const struct gw__process_observation *observed)
 {
-    uint64_t waited_ns = observed->waited_ns > own->waited_ns
-                             ? observed->waited_ns
-                             : own->waited_ns;
     const struct gw__sight sight = {
         .state = observed->state == GW__PROCESS_WATCH_STOPPED
                      ? GW__SIGHT_STOPPED
                  : observed->state == GW__PROCESS_WATCH_AWAKE ? GW__SIGHT_AWAKE
                                                               : GW__SIGHT_NONE,
-        .waited_ns = waited_ns};
+        .waited_ns = observed->waited_ns + own->waited_ns};
     struct gw__input input = {
         .kind = observed->state == GW__PROCESS_WATCH_ENDED ? GW__DIED
                                                            : GW__OBSERVED,

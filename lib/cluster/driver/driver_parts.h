@@ -80,7 +80,7 @@ struct gw__driver {
     uint64_t timers[GW__TIMERS_MAX]; /* 0: not set */
     struct gw__disk disk;
     bool starting, failed;
-    uint64_t turned_ns; /* time of the last on_turn */
+    uint64_t turn_due_ns; /* time of the next on_turn at the latest */
     struct gw__driver_inspections {
         struct gw_nodes wanted;
         struct gw__process_inspection self;

@@ -62,14 +62,17 @@ void gw__member_hello(struct gw__member_core *m)
     /* Outside a flush no reports are needed. */
     const struct gw__hello hello = {
         .incarnation = m->config.incarnation,
-        .index = m->requests_update ? 0 : m->update.index,
+        .index = m->requests_update || m->needs_whole ? 0 : m->update.index,
         .reports = m->stage == GW__STAGE_FLUSHING
                        ? m->have
                        : gw__nodes_first(GW__NODES_MAX),
         .sent_ns = m->now_ns};
     size_t bytes = gw__hello_encode(&hello, out, sizeof out);
     bool serves = m->config.role == GW__SERVER;
-    m->hello_ns = m->now_ns + (serves ? GW__HELLO_SERVER_NS : GW__HELLO_NS);
+    bool quiet = m->stage == GW__STAGE_QUIET;
+    m->hello_ns =
+        m->now_ns + (serves ? GW__HELLO_SERVER_NS
+                            : gw__hello_ns(quiet ? m->view.ring_count : 0));
     if (m->node == GW__NODE_ANY)
         return;
     for (unsigned i = 0; i < m->config.controller_count; i++)

@@ -43,7 +43,6 @@
 #include <cluster/member/client.h>
 
 #define GW__PARK_NS         500000000ULL
-#define GW__HELLO_NS        100000000ULL
 #define GW__HELLO_SERVER_NS 40000000ULL /* several per lease */
 
 enum { GW__BLOB_MAX = 2048 };

@@ -85,6 +85,7 @@ struct gw__member_core {
     bool has_own_update; /* it described this very process */
     /* accepts an update that is not newer, until the leader answers */
     bool requests_update;
+    bool needs_whole; /* changes came of an update that it does not have */
 
     /* The flush of this member, current or last. */
     uint64_t flush_epoch;

@@ -166,10 +166,13 @@ void gw__member_apply_update(struct gw__member_core *m,
     struct gw_error why;
     enum gw_err code = gw__membership_update_decode(input->data, input->bytes,
                                                     &m->update, &update, &why);
-    if (code == GW_PENDING && update.index > m->update.index)
-        gw__member_hello(m); /* it will get the update as a whole */
+    if (code == GW_PENDING && update.index > m->update.index) {
+        m->needs_whole = true;
+        gw__member_hello(m);
+    }
     if (code)
         return;
+    m->needs_whole = false;
     if (update.leader)
         gw__member_led(m);
     if (update.index > m->update.index)

@@ -14,7 +14,7 @@
 
 /* Entries of lists contain random ids, so that SURE equal bytes are the same
  * entry. */
-enum { SURE = 16, CLOSE = 64 };
+enum { SURE = 16, CLOSE = 128 };
 
 struct edit {
     size_t skip, copy, insert;

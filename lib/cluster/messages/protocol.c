@@ -12,6 +12,14 @@ static size_t used(const struct gw__writer *w)
 
 /* ---- HELLO ---- */
 
+/* Not more than half the time after which a member that waits is parked. */
+uint64_t gw__hello_ns(unsigned members)
+{
+    const uint64_t least = 100000000, most = 250000000, each = 500000;
+    uint64_t ns = members * each;
+    return ns < least ? least : ns > most ? most : ns;
+}
+
 size_t gw__hello_encode(const struct gw__hello *hello, void *out, size_t room)
 {
     struct gw__writer w = gw__writer_on(out, room);

@@ -96,6 +96,9 @@ struct gw__membership_update {
     struct gw__id incarnation;
 };
 
+/* The time between two HELLOs of a member of a ring of this size that waits for
+ * nothing: 100 ms, and so long that a controller gets 2,000 per second. */
+uint64_t gw__hello_ns(unsigned members);
 enum { GW__HELLO_BYTES_MAX = 64 + 2 * GW__NODES_MAX };
 size_t gw__hello_encode(const struct gw__hello *hello, void *out, size_t room);
 GW_MUST_CHECK enum gw_err gw__hello_decode(const void *data, size_t bytes,

@@ -4,7 +4,7 @@
  */
 #include "command.h"
 
-enum { VERSION = 3, CODE_BIAS = 128 };
+enum { VERSION = 4, CODE_BIAS = 128 };
 
 size_t gw__answer_encode(const struct gw__answer *answer,
                          uint8_t out[GW__ANSWER_BYTES_MAX])
@@ -15,7 +15,6 @@ size_t gw__answer_encode(const struct gw__answer *answer,
     gw__put_u64(&w, answer->epoch);
     gw__put_u16(&w, answer->node);
     gw__put_u8(&w, answer->table);
-    gw__put_link_profile(&w, &answer->profile);
     gw__put_text(&w, answer->text);
     return w.used;
 }
@@ -30,7 +29,6 @@ enum gw_err gw__answer_decode(const void *data, size_t bytes,
     answer->epoch = gw__get_u64(&r);
     answer->node = gw__get_u16(&r);
     answer->table = gw__get_u8(&r);
-    gw__get_link_profile(&r, &answer->profile);
     gw__get_text(&r, answer->text, sizeof answer->text);
     if (gw__reader_done(&r))
         return GW_OK;

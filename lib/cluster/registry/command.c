@@ -50,26 +50,6 @@ struct gw__process gw__get_process(struct gw__reader *r)
     return (struct gw__process){.node = node, .incarnation = gw__get_id(r)};
 }
 
-void gw__put_link_profile(struct gw__writer *w,
-                          const struct gw_link_profile *profile)
-{
-    gw__put_u32(w, profile->delay_us);
-    gw__put_u32(w, profile->jitter_us);
-    gw__put_u64(w, profile->rate);
-    gw__put_u32(w, profile->loss_ppm);
-    gw__put_u8(w, profile->down);
-}
-
-void gw__get_link_profile(struct gw__reader *r, struct gw_link_profile *profile)
-{
-    profile->delay_us = gw__get_u32(r);
-    profile->jitter_us = gw__get_u32(r);
-    profile->rate = gw__get_u64(r);
-    profile->loss_ppm = gw__get_u32(r);
-    profile->down = gw__get_bool(r);
-    gw__reader_demand(r, profile->loss_ppm <= 1000000);
-}
-
 static bool names_a_process(enum gw__command_kind kind)
 {
     switch (kind) {
@@ -78,9 +58,6 @@ static bool names_a_process(enum gw__command_kind kind)
     case GW__CMD_ROUTES:
     case GW__CMD_TABLE:
     case GW__CMD_PLACE:
-    case GW__CMD_LINK:
-    case GW__CMD_CUT:
-    case GW__CMD_HEAL:
         return false;
     default:
         return true;
@@ -166,17 +143,7 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
         gw__put_u64(w, c->slot.term);
         gw__put_node(w, c->slot.node);
         break;
-    case GW__CMD_LINK:
-        gw__put_node(w, c->link.from);
-        gw__put_node(w, c->link.to);
-        gw__put_u8(w, c->link.fields);
-        gw__put_link_profile(w, &c->link.profile);
-        break;
-    case GW__CMD_CUT:
-        gw__put_nodes(w, &c->cut.left);
-        gw__put_nodes(w, &c->cut.right);
-        break;
-    default: /* LEAVE, DRAIN and HEAL have no body */
+    default: /* LEAVE and DRAIN have no body */
         break;
     }
 }
@@ -218,16 +185,6 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
         c->slot.slot = gw__get_u8(r);
         c->slot.term = gw__get_u64(r);
         c->slot.node = gw__get_u16(r);
-        break;
-    case GW__CMD_LINK:
-        c->link.from = gw__get_u16(r);
-        c->link.to = gw__get_u16(r);
-        c->link.fields = gw__get_u8_below(r, GW__LINK_FIELDS + 1);
-        gw__get_link_profile(r, &c->link.profile);
-        break;
-    case GW__CMD_CUT:
-        c->cut.left = gw__get_nodes(r);
-        c->cut.right = gw__get_nodes(r);
         break;
     default:
         break;

@@ -34,10 +34,7 @@
     X(GW__CMD_PLACE, "place")                                                  \
     X(GW__CMD_PROMOTE, "promote")                                              \
     X(GW__CMD_HANDOVER, "handover")                                            \
-    X(GW__CMD_DRAIN, "drain")                                                  \
-    X(GW__CMD_LINK, "link")                                                    \
-    X(GW__CMD_CUT, "cut")                                                      \
-    X(GW__CMD_HEAL, "heal")
+    X(GW__CMD_DRAIN, "drain")
 
 enum gw__command_kind {
 #define X(kind, name) kind,
@@ -73,18 +70,6 @@ struct gw__process {
     struct gw__id incarnation;
 };
 
-/* The fields that LINK sets; the others stay. CLEAR first resets the
- * profile. */
-enum gw__link_field {
-    GW__LINK_DELAY = 1,
-    GW__LINK_JITTER = 2,
-    GW__LINK_RATE = 4,
-    GW__LINK_LOSS = 8,
-    GW__LINK_DOWN = 16,
-    GW__LINK_CLEAR = 32,
-    GW__LINK_FIELDS = 63
-};
-
 struct gw__command {
     enum gw__command_kind kind;
     uint64_t time_ms;
@@ -93,8 +78,7 @@ struct gw__command {
     uint64_t sequence;
     struct gw__process who; /* the subject. In SUSPECT the observer, in PROMOTE
                                and HANDOVER the slot's primary; unused in ADMIT,
-                               DEADLINE, ROUTES, TABLE, PLACE, LINK, CUT and
-                               HEAL */
+                               DEADLINE, ROUTES, TABLE and PLACE */
     union {
         struct {
             enum gw__role role;
@@ -135,25 +119,15 @@ struct gw__command {
             uint64_t term; /* of the proposal */
             unsigned node; /* the learner or successor */
         } slot;            /* PROMOTE, HANDOVER */
-        struct {
-            unsigned from;
-            unsigned to;
-            unsigned fields; /* of enum gw__link_field */
-            struct gw_link_profile profile;
-        } link;
-        struct {
-            struct gw_nodes left, right;
-        } cut;
     };
 };
 
 struct gw__answer {
     enum gw_err code;
-    uint64_t epoch;                 /* after the command */
-    unsigned node;                  /* REGISTER */
-    unsigned table;                 /* TABLE: its number */
-    struct gw_link_profile profile; /* LINK: the profile after the command */
-    char text[160];                 /* one sentence, also on success */
+    uint64_t epoch; /* after the command */
+    unsigned node;  /* REGISTER */
+    unsigned table; /* TABLE: its number */
+    char text[160]; /* one sentence, also on success */
 };
 
 enum {
@@ -184,10 +158,6 @@ GW_MUST_CHECK enum gw_err gw__answer_decode(const void *data, size_t bytes,
                                             struct gw__answer *answer,
                                             struct gw_error *why);
 
-void gw__put_link_profile(struct gw__writer *writer,
-                          const struct gw_link_profile *profile);
-void gw__get_link_profile(struct gw__reader *reader,
-                          struct gw_link_profile *profile);
 void gw__put_process(struct gw__writer *writer, struct gw__process who);
 /* Accepts any node number: the registry checks whether it exists. */
 struct gw__process gw__get_process(struct gw__reader *reader);

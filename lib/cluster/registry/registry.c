@@ -24,9 +24,6 @@ static gw__command_apply *const apply[GW__COMMAND_KINDS] = {
     [GW__CMD_PROMOTE] = gw__apply_promote,
     [GW__CMD_HANDOVER] = gw__apply_handover,
     [GW__CMD_DRAIN] = gw__apply_drain,
-    [GW__CMD_LINK] = gw__apply_link,
-    [GW__CMD_CUT] = gw__apply_cut,
-    [GW__CMD_HEAL] = gw__apply_heal,
 };
 
 static void set_text(struct gw__answer *answer, const char *format,
@@ -73,7 +70,7 @@ void gw__registry_init(struct gw__registry *registry)
     registry->index = registry->time_ms = 0;
     gw__view_clear(&registry->view);
     memset(registry->members, 0, sizeof registry->members);
-    registry->known = registry->linked = (struct gw_nodes){{0}};
+    registry->known = (struct gw_nodes){{0}};
     memset(&registry->flush, 0, offsetof(struct gw__flush, before));
     registry->decision_count = registry->client_count = 0;
     gw__routes_init(&registry->routes);

@@ -95,11 +95,6 @@
  *   With every change of the active servers the slots follow, in the same
  *   entry: there is no state in which a slot's primary is not active.
  *
- * Link profiles belong to the link from one node to another. LINK sets the
- * fields that it names and answers the whole profile. CUT takes down all links
- * between two sets of nodes, both ways. HEAL takes every link up again and
- * keeps delays, rates and losses.
- *
  * Answered once
  *   A client numbers its requests from 1, has one under way at a time, and
  *   repeats it under the same number until it is answered. The registry keeps
@@ -169,8 +164,7 @@ struct gw__client {
     uint8_t answer[GW__ANSWER_BYTES_MAX];
 };
 
-/* Some 9 MB, most of it for links and only touched for links with profiles; its
- * owner allocates it once. Any code may read it, but only
+/* Some 2 MB; its owner allocates it once. Any code may read it, but only
  * gw__registry_apply and gw__registry_restore may change it. */
 struct gw__registry {
     uint64_t index; /* of the last applied entry */
@@ -184,9 +178,6 @@ struct gw__registry {
     struct gw__routes routes;
     unsigned client_count; /* an entry is replaced, but never becomes free */
     struct gw__client clients[GW__CLIENTS_MAX];
-    /* Only the rows of `linked` are valid: no other link has a profile. */
-    struct gw_nodes linked;
-    struct gw_link_profile links[GW__NODES_MAX][GW__NODES_MAX]; /* from, to */
 };
 
 void gw__registry_init(struct gw__registry *registry);

@@ -8,7 +8,6 @@
  *   registry_ended.c     the removal of processes that have ended
  *   registry_flush.c     reports, the deadline, decisions
  *   registry_routes.c    slots and tables of the parameter server
- *   registry_links.c     link profiles
  *   registry_snapshot.c  encodes the state
  *   registry_restore.c   decodes it
  */
@@ -55,10 +54,6 @@ enum gw_err gw__registry_remove_ended(struct gw__registry *registry,
                                       const struct gw__command *command,
                                       struct gw__answer *answer);
 
-/* The profile of a link, to be changed. */
-struct gw_link_profile *gw__registry_link(struct gw__registry *registry,
-                                          unsigned from, unsigned to);
-
 /* The ring is about to lose members: survivors must report. */
 void gw__flush_begin(struct gw__registry *registry);
 /* Decides if all members have reported. */
@@ -75,7 +70,7 @@ typedef enum gw_err gw__command_apply(struct gw__registry *,
 gw__command_apply gw__apply_register, gw__apply_admit, gw__apply_suspect,
     gw__apply_leave, gw__apply_report, gw__apply_deadline, gw__apply_routes,
     gw__apply_table, gw__apply_place, gw__apply_promote, gw__apply_handover,
-    gw__apply_drain, gw__apply_link, gw__apply_cut, gw__apply_heal;
+    gw__apply_drain;
 
 /* The entry of a client, or NULL. */
 struct gw__client *gw__client_find(struct gw__registry *registry,

@@ -43,15 +43,6 @@ static void get_decisions(struct gw__reader *r, struct gw__registry *registry)
         gw__get_decision(r, &registry->decisions[i]);
 }
 
-static void get_links(struct gw__reader *r, struct gw__registry *registry)
-{
-    uint32_t count = gw__get_u32(r);
-    for (uint32_t i = 0; i < count && !r->bad; i++) {
-        unsigned from = gw__get_node(r), to = gw__get_node(r);
-        gw__get_link_profile(r, gw__registry_link(registry, from, to));
-    }
-}
-
 static void get_clients(struct gw__reader *r, struct gw__registry *registry)
 {
     unsigned count = gw__get_u16_below(r, GW__CLIENTS_MAX + 1);
@@ -118,7 +109,7 @@ static void get_registry(struct gw__reader *r, struct gw__registry *registry)
 {
     char magic[4];
     gw__get_bytes(r, magic, sizeof magic);
-    gw__reader_demand(r, memcmp(magic, "GWR6", sizeof magic) == 0);
+    gw__reader_demand(r, memcmp(magic, "GWR7", sizeof magic) == 0);
     registry->index = gw__get_u64(r);
     registry->time_ms = gw__get_u64(r);
     gw__get_view(r, &registry->view);
@@ -130,7 +121,6 @@ static void get_registry(struct gw__reader *r, struct gw__registry *registry)
     get_flush(r, &registry->flush);
     get_decisions(r, registry);
     gw__get_routes(r, &registry->routes);
-    get_links(r, registry);
     get_clients(r, registry);
     gw__reader_demand(r, ring_is_right(registry));
     gw__reader_demand(r, flush_is_right(registry));

@@ -6,8 +6,6 @@
  */
 #include "registry_parts.h"
 
-#include <base/link_profile.h>
-
 static void put_member(struct gw__writer *w, const struct gw__member *m)
 {
     gw__put_u8(w, m->state);
@@ -39,36 +37,6 @@ static void put_decisions(struct gw__writer *w, const struct gw__registry *r)
         gw__put_decision(w, &r->decisions[i]);
 }
 
-/* Counts the links with a profile, and writes them unless `w` is NULL. */
-static uint32_t put_links_from(struct gw__writer *w,
-                               const struct gw__registry *r, unsigned from)
-{
-    uint32_t count = 0;
-    for (unsigned to = 0; to < GW__NODES_MAX; to++) {
-        if (gw__link_profile_is_none(&r->links[from][to]))
-            continue;
-        count++;
-        if (!w)
-            continue;
-        gw__put_node(w, from);
-        gw__put_node(w, to);
-        gw__put_link_profile(w, &r->links[from][to]);
-    }
-    return count;
-}
-
-static void put_links(struct gw__writer *w, const struct gw__registry *r)
-{
-    uint32_t count = 0;
-    for (unsigned n = gw__nodes_next(&r->linked, 0); n < GW__NODES_MAX;
-         n = gw__nodes_next(&r->linked, n + 1))
-        count += put_links_from(NULL, r, n);
-    gw__put_u32(w, count);
-    for (unsigned n = gw__nodes_next(&r->linked, 0); n < GW__NODES_MAX;
-         n = gw__nodes_next(&r->linked, n + 1))
-        (void)put_links_from(w, r, n);
-}
-
 static void put_clients(struct gw__writer *w, const struct gw__registry *r)
 {
     gw__put_u16(w, r->client_count);
@@ -84,7 +52,7 @@ static void put_clients(struct gw__writer *w, const struct gw__registry *r)
 
 static void put_registry(struct gw__writer *w, const struct gw__registry *r)
 {
-    gw__put_bytes(w, "GWR6", 4);
+    gw__put_bytes(w, "GWR7", 4);
     gw__put_u64(w, r->index);
     gw__put_u64(w, r->time_ms);
     gw__put_view(w, &r->view);
@@ -95,7 +63,6 @@ static void put_registry(struct gw__writer *w, const struct gw__registry *r)
     put_flush(w, &r->flush);
     put_decisions(w, r);
     gw__put_routes(w, &r->routes);
-    put_links(w, r);
     put_clients(w, r);
 }
 

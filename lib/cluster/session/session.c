@@ -217,10 +217,10 @@ static void on_notify(void *context, const void *data, size_t bytes)
     gw__session_unlock(session);
 }
 
-static void on_turn(void *context)
+static uint64_t on_turn(void *context)
 {
     const struct gw__session *session = context;
-    session->config.on_turn(session->config.context);
+    return session->config.on_turn(session->config.context);
 }
 
 static void on_message(void *context, unsigned from, struct gw__id incarnation,

@@ -51,7 +51,7 @@ struct gw__session_config {
     void (*on_notification)(void *context,
                             const struct gw__notification *notification);
     /* As in driver.h, without the lock; NULL: none. */
-    void (*on_turn)(void *context);
+    uint64_t (*on_turn)(void *context);
     void (*on_message)(void *context, unsigned from, struct gw__id incarnation,
                        const void *data, size_t bytes);
 };

@@ -75,12 +75,14 @@ void gw__node_on_notification(void *context,
     }
 }
 
-void gw__node_on_turn(void *context)
+uint64_t gw__node_on_turn(void *context)
 {
+    const uint64_t again_ns = 20000000;
     struct gw__node *node = context;
     gw__session_lock(&node->session);
     gw__node_connect(node, gw_now_ns());
     gw__session_unlock(&node->session);
+    return again_ns;
 }
 
 void gw__node_on_message(void *context, unsigned from,

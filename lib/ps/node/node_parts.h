@@ -84,7 +84,7 @@ void gw__node_learn_hosts(struct gw__node *node);
 
 void gw__node_on_notification(void *context,
                               const struct gw__notification *notification);
-void gw__node_on_turn(void *context);
+uint64_t gw__node_on_turn(void *context);
 void gw__node_on_message(void *context, unsigned from,
                          struct gw__id incarnation, const void *data,
                          size_t bytes);

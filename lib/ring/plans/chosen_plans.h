@@ -34,7 +34,7 @@
 #include <base/machine.h>
 #include <gradwire/plan.h>
 
-enum { GW__RING_PLAN_MOST = 256, GW__TREE_CHUNKS = 16 };
+enum { GW__RING_PLAN_MOST = 64, GW__TREE_CHUNKS = 16 };
 
 struct gw__chosen_plans {
     unsigned ring_most; /* instead of GW__RING_PLAN_MOST, for tests; or 0 */

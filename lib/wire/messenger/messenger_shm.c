@@ -72,7 +72,7 @@ make_source(struct gw__messenger_shm *shm, unsigned node,
         return NULL;
     }
     if (gw__region_map(endpoint->pid, endpoint->fd, endpoint->segment_bytes,
-                       &base, why)) {
+                       true, &base, why)) {
         free(source);
         return NULL;
     }

@@ -53,7 +53,7 @@ make_mapping(struct gw__messenger_shm_peer *peer,
 {
     struct gw__messenger_mapping *mapping = calloc(1, sizeof *mapping);
     if (!mapping || gw__region_map(peer->pid, range->fd, range->region_bytes,
-                                   &mapping->base, NULL) != GW_OK) {
+                                   true, &mapping->base, NULL) != GW_OK) {
         free(mapping);
         return NULL;
     }

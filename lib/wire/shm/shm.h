@@ -92,7 +92,7 @@ struct gw__shm {
     bool no_windows;
     int refusing_rank; /* a rank that may not copy private memory; -1: none */
     /* waiting */
-    unsigned spins, spin_limit, yields;
+    unsigned spins, spin_limit, yields, yield_limit;
     unsigned haste; /* halves the two limits so often */
     struct gw__crowd crowd;
     bool armed, is_fenced;

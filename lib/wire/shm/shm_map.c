@@ -89,7 +89,7 @@ void *gw__shm_reach(struct gw__wire *wire, unsigned rank,
             return mapped_address(peer, &peer->mappings[i], range);
     struct gw__shm_mapping *mapping = evict_mapping(peer);
     enum gw_err err = gw__region_map(peer->pid, range->fd, range->region_bytes,
-                                     &mapping->base, &why);
+                                     true, &mapping->base, &why);
     mapping->region = err ? 0 : range->region;
     mapping->bytes = range->region_bytes;
     if (gw__shm_gone(wire, rank) && !err)

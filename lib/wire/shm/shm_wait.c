@@ -6,8 +6,10 @@
  *
  *   spin_limit calls   a pause each (none when ranks outnumber the cores), and
  *                      now and then a yield: the peer may share our core
- *   YIELDS calls       sched_yield; fewer when one takes long, since then a
- *                      process other than our peers has the core
+ *   yield_limit calls  sched_yield (none for so many ranks that the core would
+ *                      pass through many before the one that is awaited); fewer
+ *                      when one takes long, since then a process other than our
+ *                      peers has the core
  *   one call           arm: set "sleeping" and note the doorbell; return, so
  *                      that the caller polls once more
  *   then               sleep until the doorbell moves
@@ -36,7 +38,6 @@
 
 enum {
     BURST = 256,
-    YIELDS = 100,
     LONG_YIELD_NS = 100000,
     UNFENCED_NS = 1000000, /* longest sleep when a ring may be missed */
     LONG_SLEEP_NS = 50000,
@@ -112,7 +113,7 @@ void gw__shm_wake_all(struct gw__wire *wire)
 bool gw__shm_relax(struct gw__wire *wire)
 {
     struct gw__shm *shm = gw__shm_of(wire);
-    unsigned most = YIELDS >> shm->haste;
+    unsigned most = shm->yield_limit >> shm->haste;
     if (gw__is_crowded(&shm->crowd))
         return false;
     if (shm->spins < shm->spin_limit >> shm->haste) {
