@@ -182,7 +182,8 @@ addresses() {
         [ "$(scale join-many "$n" views)" -eq 1 ]
         [ "$(scale kill "$n" controller_messages)" -le $((8 * n)) ]
         [ "$(scale kill "$n" controller_bytes)" -le $((2000 * n)) ]
-        [ "$(scale kill "$n" beats_per_s)" -eq 310 ]
+        # A beat of 3 each 20 ms, in and out, and HELLOs: of 64 each 40 ms.
+        [ "$(scale kill "$n" beats_per_s)" -eq $((n > 32 ? 160 : 310)) ]
         # Addresses, in and out, and a few messages from and to controllers.
         a=$(addresses $((n - 1)))
         awk -v a="$a" -v messages="$(scale kill "$n" messages)" \

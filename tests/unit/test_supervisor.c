@@ -119,11 +119,11 @@ START_TEST(options_that_cannot_be)
         {{.ranks = 1}, NULL},
         {{.ranks = RUN_RANKS_MAX, .controllers = 5, .wire = "ipc"}, NULL},
         {{.ranks = 0},
-         "the number of nodes must be from 1 to 64, since larger rings do not "
+         "the number of nodes must be from 1 to 128, since larger rings do not "
          "recover reliably, not 0"},
-        {{.ranks = 65},
-         "the number of nodes must be from 1 to 64, since larger rings do not "
-         "recover reliably, not 65"},
+        {{.ranks = 129},
+         "the number of nodes must be from 1 to 128, since larger rings do not "
+         "recover reliably, not 129"},
         {{.ranks = 2, .controllers = 2},
          "the number of controllers must be 1, 3 or 5, not 2"},
         {{.ranks = 2, .controllers = 7},

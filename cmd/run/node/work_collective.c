@@ -69,13 +69,15 @@ static size_t elements_of(const struct work_order *order)
 /* Elements of the input without the offset, with room for all joiners. */
 static size_t input_room(const struct work_order *order)
 {
-    size_t blocks = sends_blocks(order->collective) ? RUN_RANKS_MAX : 1;
+    size_t blocks =
+        sends_blocks(order->collective) ? run_ring_most(order->members) : 1;
     return blocks * elements_of(order);
 }
 
 static size_t result_room(const struct work_order *order)
 {
-    size_t blocks = gathers_blocks(order->collective) ? RUN_RANKS_MAX : 1;
+    size_t blocks =
+        gathers_blocks(order->collective) ? run_ring_most(order->members) : 1;
     return blocks * elements_of(order);
 }
 
@@ -83,15 +85,16 @@ enum gw_err work_collective_check(const struct work_order *order,
                                   struct gw_error *why)
 {
     const size_t most = MEMORY_MAX / sizeof(uint64_t);
+    unsigned members = run_ring_most(order->members);
     if (input_room(order) <= most && result_room(order) <= most)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
                    "ops: with %u members at first, the size of %s must be at "
                    "most %" PRIu64 " bytes, not %" PRIu64
-                   "; members have room for blocks of %d",
+                   "; members have room for blocks of %u",
                    order->members, gw_collective_name(order->collective),
-                   (uint64_t)MEMORY_MAX / RUN_RANKS_MAX * order->members,
-                   order->bytes, RUN_RANKS_MAX);
+                   (uint64_t)MEMORY_MAX / members * order->members,
+                   order->bytes, members);
 }
 
 enum gw_err work_collective_load(struct work *work, struct gw_error *why)

@@ -15,12 +15,20 @@ enum {
     /* Of a ring: tests/scale.bats kills members of rings of this size. One of
      * 256 starts in 5 s on 2 cores, but declares members dead meanwhile. */
     RUN_RANKS_MAX = 128,
+    RUN_SMALL_RING = 64,  /* what a ring of fewer members can grow to */
     RUN_WORKERS_MAX = 32, /* of parameter servers */
     RUN_SERVERS_MAX = 24,
     RUN_SLOTS_MAX = 64,
     RUN_CONTROLLERS_MAX = 5,
     RUN_SETTINGS_MAX = 512 /* with the end */
 };
+
+/* The members that a ring of so many can have. They have room for blocks of all
+ * of them. */
+static inline unsigned run_ring_most(unsigned ranks)
+{
+    return ranks > RUN_SMALL_RING ? RUN_RANKS_MAX : RUN_SMALL_RING;
+}
 
 enum work_kind {
     WORK_NONE,   /* idle: members of a ring tick, workers wait */

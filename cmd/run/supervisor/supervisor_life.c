@@ -359,7 +359,7 @@ void verb_add(const struct request *request)
     const char *what = server ? "server" : has_servers(run) ? "worker" : "node";
     unsigned most = server             ? RUN_SERVERS_MAX
                     : has_servers(run) ? RUN_WORKERS_MAX
-                                       : RUN_RANKS_MAX;
+                                       : run_ring_most(run->options.ranks);
     json_t *nodes = json_array();
     for (json_int_t i = 0; i < count && !why.code; i++) {
         struct child *child = next_child(run, children, most);
