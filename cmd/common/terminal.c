@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 bool person_types;
@@ -91,14 +92,31 @@ static unsigned page_rows(void)
     return (size.ws_row < LEAST ? USUAL : size.ws_row) - 1u;
 }
 
+/* Without the echo of the answer, whose time is not known: it may have been typed
+ * before the question. */
+static ssize_t read_answer(char *answer, size_t room)
+{
+    struct termios usual, silent;
+    bool known = tcgetattr(STDIN_FILENO, &usual) == 0;
+    if (known) {
+        silent = usual;
+        silent.c_lflag &= ~(tcflag_t)ECHO;
+        tcsetattr(STDIN_FILENO, TCSANOW, &silent);
+    }
+    ssize_t length = read(STDIN_FILENO, answer, room);
+    if (known)
+        tcsetattr(STDIN_FILENO, TCSANOW, &usual);
+    return length;
+}
+
 static bool next_page(void)
 {
     char answer[256];
     fputs("-- Enter: next page, q: end -- ", stdout);
     fflush(stdout);
-    if (read(STDIN_FILENO, answer, sizeof answer) <= 0 || interrupted)
+    if (read_answer(answer, sizeof answer) <= 0 || interrupted)
         return false;
-    fputs("\033[A\033[K", stdout); /* the question's line */
+    fputs("\r\033[K", stdout); /* the question's line */
     return *answer == '\n';
 }
 

@@ -690,6 +690,9 @@ END
     sees '^-- Enter: next page, q: end --'
     $tmux send-keys -t t q Enter
     sees '^ringctl> *$'
+    # The answer may be typed before the question.
+    $tmux send-keys -t t C-l 'help up' Enter q Enter
+    sees '^ringctl> *$'
     $tmux send-keys -t t C-l kill Enter
     sees 'start one with: ringctl up 4$'
     $tmux send-keys -t t C-l 'up 3 ops --name asker' Enter

@@ -172,6 +172,8 @@ static pid_t spin_on_cpu(int cpu, struct gw__process_watch_id *id)
     return child;
 }
 
+static const uint64_t MS = 1000000;
+
 /* Two busy processes share one CPU. */
 START_TEST(an_inspection_shows_who_waits_for_a_cpu)
 {
@@ -189,6 +191,13 @@ START_TEST(an_inspection_shows_who_waits_for_a_cpu)
     }
     ck_assert_int_eq(seen.state, GW__PROCESS_WATCH_AWAKE);
     ck_assert_uint_gt(seen.waited_ns, 0);
+    /* It also waits between two looks in which it has run often. */
+    seen.waited_ns = 0;
+    for (unsigned i = 0; i < 100 && seen.waited_ns < 20 * MS; i++) {
+        poll(NULL, 0, 200);
+        gw__process_inspect(&inspection, &ids[0], gw_now_ns(), &seen);
+    }
+    ck_assert_uint_ge(seen.waited_ns, 20 * MS);
     for (int i = 0; i < 2; i++) {
         kill(children[i], SIGKILL);
         waitpid(children[i], NULL, 0);
