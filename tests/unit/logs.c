@@ -130,7 +130,7 @@ void logs_open(struct logs *logs, unsigned i)
         .security = {LOGS_TOKEN, key, false},
         .profiles = logs->profiles[i],
         .nodes = nodes,
-        .election_ms = 150,
+        .election_ms = LOGS_ELECTION_MS,
         .heartbeat_ms = 30,
         .context = one,
         .on_entry = on_entry,

@@ -15,7 +15,15 @@
 #include <check.h>
 #include <pthread.h>
 
-enum { LOGS = 3, LOG_ENTRIES = 8192, LOGS_TOKEN = 4712 };
+/* An election begins after a silence of once or twice its time: long enough that
+ * the leader mostly stays on a busy machine, and too short for a disk to be slow
+ * (raft_log_slow.c). */
+enum {
+    LOGS = 3,
+    LOG_ENTRIES = 8192,
+    LOGS_TOKEN = 4712,
+    LOGS_ELECTION_MS = 300
+};
 
 /* The reports of a log. */
 struct log_sight {

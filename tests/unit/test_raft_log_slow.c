@@ -23,7 +23,7 @@ Suite *suite_raft_log_slow(void);
 
 enum moment { NO_LEADER, ANOTHER_LEADS, SILENCE, WHEN_QUICK };
 
-enum { SILENT_MS = 1000 }; /* three times the longest election timeout */
+enum { SILENT_MS = 2 * 2 * LOGS_ELECTION_MS }; /* twice the longest silence */
 
 static struct logs logs;
 static enum moment moment;
