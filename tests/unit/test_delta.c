@@ -54,7 +54,8 @@ static void splice(struct list *list, size_t at, size_t gone,
 {
     memmove(list->data + at + bytes, list->data + at + gone,
             list->bytes - at - gone);
-    memcpy(list->data + at, come, bytes);
+    if (bytes > 0)
+        memcpy(list->data + at, come, bytes);
     list->bytes += bytes - gone;
 }
 

@@ -134,7 +134,7 @@ START_TEST(reports_without_a_pattern_return_as_well)
     enum { MEMBERS = 250 };
     for (unsigned i = 0; i < MEMBERS; i++) {
         in[i] = moving_report(i * 83 % MEMBERS, MEMBERS);
-        in[i].low_watermark = (i * 7919 % 13) << (i % 5 * 13);
+        in[i].low_watermark = (uint64_t)(i * 7919 % 13) << i % 5 * 13;
     }
     reports_return(in, gw__nodes_first(MEMBERS), MEMBERS * 60);
 }
