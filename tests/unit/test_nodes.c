@@ -312,6 +312,25 @@ START_TEST(a_set_with_a_stranger_is_none)
 }
 END_TEST
 
+START_TEST(a_long_list_is_runs_in_its_order)
+{
+    uint16_t list[24] = {5, 0, 1, 2};
+    char text[64], little[8];
+    gw__node_list_text(list, 4, text, sizeof text);
+    ck_assert_str_eq(text, " 5 0 1 2");
+    gw__node_list_text(list, 0, text, sizeof text);
+    ck_assert_str_eq(text, "");
+    for (unsigned i = 0; i < 20; i++)
+        list[i] = (uint16_t)(i + (i > 6 ? 3 : 0) + (i > 9 ? 1 : 0));
+    list[20] = 7;
+    list[21] = 8;
+    gw__node_list_text(list, 22, text, sizeof text);
+    ck_assert_str_eq(text, " 0-6 10-12 14-23 7 8");
+    gw__node_list_text(list, 22, little, sizeof little);
+    ck_assert_str_eq(little, " 0-6 10");
+}
+END_TEST
+
 Suite *suite_nodes(void)
 {
     Suite *suite = suite_create("nodes");
@@ -323,6 +342,7 @@ Suite *suite_nodes(void)
     tcase_add_test(t, words_of_other_sets_are_hashes);
     tcase_add_test(t, malformed_words_are_refused);
     tcase_add_test(t, lists_keep_their_order_and_repeat_nothing);
+    tcase_add_test(t, a_long_list_is_runs_in_its_order);
     suite_add_tcase(suite, t);
     t = tcase_create("holdings");
     tcase_add_test(t, partial_sums_of_a_large_ring_are_small);

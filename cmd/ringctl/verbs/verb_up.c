@@ -14,7 +14,9 @@
 #include "run/supervisor/supervisor_options.h"
 #include "task.h"
 
+#include <base/nodes/nodes.h>
 #include <ctype.h>
+
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -171,15 +173,18 @@ static void describe_run(const json_t *status, const char *run, char *out,
                  by_count ? "" : ", placement ", by_count ? "" : policy);
         return;
     }
-    size_t i, used = (size_t)snprintf(out, room, "run %s is up: ring", run);
-    json_t *node;
-    json_array_foreach(json_object_get(status, "ring"), i,
-                       node) if (used < room) used +=
-        (size_t)snprintf(out + used, room - used, " %d",
-                         (int)json_integer_value(node));
+    const json_t *members = json_object_get(status, "ring");
+    uint16_t ring[GW__NODES_MAX];
+    unsigned count = 0;
+    for (; count < json_array_size(members) && count < GW__NODES_MAX; count++)
+        ring[count] =
+            (uint16_t)json_integer_value(json_array_get(members, count));
+    size_t used = (size_t)snprintf(out, room, "run %s is up: ring", run);
     if (used < room)
-        snprintf(out + used, room - used, ", epoch %" PRId64,
-                 integer_of(status, "epoch", 0));
+        gw__node_list_text(ring, count, out + used, room - used);
+    used = strlen(out);
+    snprintf(out + used, room - used, ", epoch %" PRId64,
+             integer_of(status, "epoch", 0));
 }
 
 /* ", topology racks" */

@@ -126,11 +126,12 @@ const char *ring_text(const struct run *run, char out[SENTENCE_MAX])
                  servers == 1 ? "" : "s", workers, workers == 1 ? "" : "s");
         return out;
     }
+    uint16_t ring[GW__NODES_MAX];
+    for (unsigned i = 0; i < view->ring_count; i++)
+        ring[i] = (uint16_t)view->ring[i].node;
     size_t used = (size_t)snprintf(out, room, "epoch %llu, ring",
                                    (unsigned long long)view->epoch);
-    for (unsigned i = 0; i < view->ring_count && used < room; i++)
-        used += (size_t)snprintf(out + used, room - used, " %u",
-                                 view->ring[i].node);
+    gw__node_list_text(ring, view->ring_count, out + used, room - used);
     return out;
 }
 

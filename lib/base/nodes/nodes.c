@@ -66,6 +66,30 @@ void gw__nodes_text(const struct gw_nodes *set, char *out, size_t room)
     }
 }
 
+static unsigned ascending(const uint16_t *list, unsigned count)
+{
+    unsigned length = 1;
+    while (length < count && list[length] == list[0] + length)
+        length++;
+    return length;
+}
+
+void gw__node_list_text(const uint16_t *list, unsigned count, char *out,
+                        size_t room)
+{
+    enum { FEW = 16, SHORT = 2 };
+    size_t used = 0;
+    out[0] = 0;
+    for (unsigned i = 0, length; i < count && used < room; i += length) {
+        length = count > FEW ? ascending(list + i, count - i) : 1;
+        length = length > SHORT ? length : 1;
+        used += (size_t)(length == 1
+                             ? snprintf(out + used, room - used, " %u", list[i])
+                             : snprintf(out + used, room - used, " %u-%u",
+                                        list[i], list[i] + length - 1));
+    }
+}
+
 /* ---- as a word ----
  *
  *   0 | one bit per node, 0 to 62
@@ -176,14 +200,6 @@ void gw__put_node(struct gw__writer *w, unsigned node)
 unsigned gw__get_node(struct gw__reader *r)
 {
     return gw__get_u16_below(r, GW__NODES_MAX);
-}
-
-static unsigned ascending(const uint16_t *list, unsigned count)
-{
-    unsigned length = 1;
-    while (length < count && list[length] == list[0] + length)
-        length++;
-    return length;
 }
 
 void gw__put_node_list(struct gw__writer *w, const uint16_t *list,

@@ -120,6 +120,11 @@ struct gw_nodes gw__nodes_first(unsigned count);
 /* "2", or "0-7, 9", as much as fits. */
 void gw__nodes_text(const struct gw_nodes *set, char *out, size_t room);
 
+/* A list in its order, as much as fits: " 0 1 3", and with more than 16 nodes
+ * runs of ascending numbers, " 0-76 78-127". */
+void gw__node_list_text(const uint16_t *list, unsigned count, char *out,
+                        size_t room);
+
 void gw__put_nodes(struct gw__writer *writer, const struct gw_nodes *set);
 /* Bad if the runs are not those of gw__put_nodes. */
 struct gw_nodes gw__get_nodes(struct gw__reader *reader);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes as changes of other bytes that the reader has: which of them stay, and
- * what is new between them. Made for lists whose entries come, go and change,
+ * Bytes as changes of other bytes that the reader has: the bytes that stay, and
+ * the new bytes between them. Made for lists whose entries come, go and change,
  * but keep their order; other changes are correct and longer.
  */
 #ifndef GW__CLUSTER_DELTA_H
